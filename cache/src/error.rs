@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::system::permissions::{obstacle_to_reading, obstacle_to_writing};
 use crate::{Digest, free_space, join_group, lacks_inodes, ownership};
 
-/// Actions that write nothing. If another action lacks a permission, the error also explains how several users can share a
+/// Actions that only read. For every other action, a permission error also explains how several users can share a
 /// directory.
 const READING: [&str; 7] = [
     "read",
@@ -18,7 +18,7 @@ const READING: [&str; 7] = [
     "open the lock",
 ];
 
-/// The action that opens an existing file for writing. Other actions that write create, rename or remove files.
+/// The action that opens an existing file for writing. All other writing actions create, rename or remove a file.
 const OPENING: &str = "lock";
 
 /// An error of the cache.
@@ -68,7 +68,8 @@ pub enum StoreError {
         path: PathBuf,
         /// The owner and mode of the file or directory that prevents the action, if known.
         obstacle: Option<String>,
-        /// The instruction for a user who is not in the group that may do the action.
+        /// How to join the group that may do the action. `None` if joining a group would not help.
+        /// it.
         group: Option<String>,
         /// The operating system's error.
         source: io::Error,
@@ -137,7 +138,7 @@ pub enum StoreError {
         holder: Option<String>,
     },
 
-    /// Another process took over a lock of this process, because it saw no heartbeat.
+    /// Another process saw no heartbeat of this process for half a minute, and took over its lock.
     #[error(
         "lost the lock {path}: no heartbeat was written for half a minute and another process took it over; \
          run again"

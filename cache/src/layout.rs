@@ -26,8 +26,8 @@ pub(crate) enum Bucket {
     /// ```
     Ledger,
 
-    /// One JSON file per combination of competition, variant and target directory, with a hash as in the ledger. The file
-    /// describes the last run.
+    /// One JSON file per combination of competition, variant and target directory. Its first line is a hash, as in the
+    /// ledger. The file describes the last run.
     ///
     /// ```text
     /// history-v1/
@@ -36,7 +36,7 @@ pub(crate) enum Bucket {
     /// ```
     History,
 
-    /// Digests of files outside the store, in JSON files with a hash as in the ledger.
+    /// JSON files with the digests of files outside the store. The first line of each file is a hash, as in the ledger.
     ///
     /// ```text
     /// sources-v1/
@@ -45,8 +45,8 @@ pub(crate) enum Bucket {
     /// ```
     Sources,
 
-    /// Lists of the members of bundles whose MD5 equals the MD5 that upstream publishes. `prep audit` compares other bundles
-    /// with these lists.
+    /// One list of members for each verified bundle. A bundle is verified if its MD5 equals the MD5 that upstream
+    /// publishes. `prep audit` compares other bundles with these lists.
     ///
     /// ```text
     /// bundles-v1/

@@ -51,7 +51,7 @@ struct Inner {
     verified: Mutex<HashMap<Digest, Stamp>>,
     /// SHA-256 of objects that this process wrote with `with_sha256`.
     sums: Mutex<HashMap<Digest, [u8; 32]>>,
-    /// One lock for each object that a thread is verifying or fetching, so that only one thread does so.
+    /// One lock for each object that a thread is verifying or fetching. Two threads never do this for the same object.
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
     /// Link modes that do not work, by destination device.
     unsupported_modes: Mutex<HashSet<(u64, LinkMode)>>,
@@ -96,7 +96,8 @@ impl Store {
         }
     }
 
-    /// Same as [`open_existing`](Self::open_existing), but acts as an empty store if the store does not exist.
+    /// Same as [`open_existing`](Self::open_existing). But if the store does not exist, returns a handle that acts as
+    /// an empty store.
     ///
     /// # Errors
     /// If the directory exists but cannot be examined.
@@ -513,7 +514,7 @@ pub struct Offer {
     pub competition: String,
     /// Name of the step within its competition.
     pub step: String,
-    /// Objects of the entry that were inputs of the step, and not its outputs.
+    /// Objects of the inputs of the step. The step passed on those that `entry` also contains, and did not create them.
     pub given: Vec<Digest>,
 }
 

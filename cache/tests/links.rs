@@ -228,7 +228,8 @@ fn objects_can_be_opened_and_published_concurrently() -> Outcome {
 /// preloaded library ([`faults`]) delays one file access until the test has acted.
 const ROOT: &str = "PREP_GATED";
 
-/// Runs `test` again in another process, in which the first access of the kind `meets` to a path with `part` waits.
+/// Runs `test` again in another process. There, the first access of the kind `meets` to a path that contains `part`
+/// waits.
 fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
     let library = match faults::library(root) {
         Ok(library) => library,

@@ -14,7 +14,7 @@ use prep_cache::{Digest, GcOptions, Store, StoreError};
 
 const LEN: usize = 300_000;
 
-/// The tasks of the other process. Where a task waits, the process prints `ready` until its input ends.
+/// The tasks of the other process. In each task, `ready_and_wait` prints `ready` and waits until the test closes stdin.
 #[test]
 #[ignore = "the other tests run it in a separate process"]
 fn child() -> Outcome {

@@ -44,7 +44,7 @@ fn long_file_is_hashed_in_order() -> Outcome {
         Ok(())
     })?;
     assert_eq!(record.digest, Digest::of_bytes(&content));
-    // The output of `md5sum` for the same bytes, which a Python program generated.
+    // `md5sum` printed this MD5 for the same bytes, which a Python program had generated.
     assert_eq!(
         record.md5.as_deref(),
         Some("c203f2ed5f6926bc9d33aa1e9f875a5f")

@@ -72,7 +72,8 @@ impl PartSizes {
     /// ```
     ///
     /// # Errors
-    /// A size is out of range, the parts together have more than `rows` rows, or a part would be empty.
+    /// An error if a size is out of range, if the parts together have more than `rows` rows, or if a part would be
+    /// empty.
     pub fn new(
         rows: u32,
         test_size: Option<SplitSize>,

@@ -34,7 +34,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// The leases of the lock file `NAME` are in the directory `NAME.holders`.
 pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 
-/// Holds a lock until it is dropped.
+/// A held lock. Dropping the guard releases the lock.
 #[derive(Debug)]
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
@@ -121,8 +121,8 @@ pub fn lock_at_within(path: &Path, limit: Duration) -> Result<Option<LockGuard>,
     }
 }
 
-/// Mode of a new lock file, before the umask removes permissions. Other users cannot read the file. If the umask takes the
-/// group's permission to write, [`close_to_readers`] also removes its permission to read.
+/// Mode of a new lock file, before the umask removes permissions. Other users cannot read the file. If the umask takes
+/// the permission to write from the group, [`close_to_readers`] also takes the permission to read from the group.
 const NEW_MODE: u32 = 0o662;
 
 /// Removes the permission to read a file from all users who may not write it.
@@ -135,7 +135,8 @@ fn close_to_readers(file: &File) {
     let writable = found.mode() & WRITE;
     let mode = writable << 1 | writable;
     if found.mode() & 0o777 != mode {
-        // Only the owner can change the mode. The owner locks the file too, because it created it.
+        // Only the owner can change the mode, so the call fails for other users. The owner has made this call before
+        // them, because the process that creates the file also locks it.
         let _ = file.set_permissions(PermissionsExt::from_mode(mode));
     }
 }
@@ -171,7 +172,7 @@ pub(crate) fn acquire_with(
     acquire_open(file, path, mode, wait, take)
 }
 
-/// Opens a file, which is created with the permissions `mode` if it does not exist.
+/// Opens the file `path`. If it does not exist, creates it with the permissions `mode`.
 fn open(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -313,7 +314,7 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 impl LockGuard {
-    /// Returns a guard whose lock another process has taken over.
+    /// Returns a guard that has lost its lock, because another process took over the lock.
     pub(crate) fn lost(path: &Path) -> io::Result<LockGuard> {
         let lease = Lease::try_take(&holders(path), Mode::Exclusive)?;
         let lease = lease.ok_or(ErrorKind::WouldBlock)?;

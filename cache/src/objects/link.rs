@@ -3,8 +3,8 @@
 //! A hard link needs no space, but a program that writes to the published file changes the store's object. A reflink
 //! shares disk blocks with the object until one of the two files is written. A copy shares nothing.
 //!
-//! A [private](crate::objects::private) object is never hard-linked. If a device does not support hard links or does not
-//! support reflinks, the store does not try them on this device again.
+//! A [private](crate::objects::private) object is never hard-linked. If a device does not support hard links, the store
+//! does not try them on this device again. The same applies to reflinks.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind};

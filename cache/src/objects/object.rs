@@ -46,7 +46,7 @@ impl Object {
         Ok(())
     }
 
-    /// Returns the same object with `file`, which contains a copy of its bytes.
+    /// Returns another handle to the same object. It reads from `file`, which must contain a copy of the object's bytes.
     pub(crate) fn copied_to(&self, file: File) -> Object {
         Object {
             digest: self.digest,
@@ -247,7 +247,8 @@ impl Store {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Returns the error of a failed copy: the damage of the object if it is damaged, otherwise `error`.
+    /// Returns the error of a failed copy. If the object is damaged, this is the error about the damage, otherwise
+    /// `error`.
     pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,
@@ -273,7 +274,8 @@ impl Store {
         }
     }
 
-    /// Moves the object's file to the quarantine directory. Returns its new path, or `None` if it stays.
+    /// Moves the object's file to the quarantine directory. Returns its new path. If the file stays where it is,
+    /// returns `None`.
     fn quarantine(&self, object: &Object) -> Option<PathBuf> {
         // Another process may have replaced the file with an intact copy, which must stay.
         if self.is_read_only() || !is_file_at(&object.file, &object.path).unwrap_or(false) {
@@ -312,7 +314,7 @@ fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     }
 }
 
-/// Returns a digest that no object has, for a directory at the path of an object.
+/// Returns a digest that no object has. It is reported as the digest of a directory that is at the path of an object.
 fn directory_digest() -> Digest {
     Digest::of_bytes(b"a directory in place of an object")
 }

@@ -20,8 +20,8 @@ use crate::system::machine::Stamp;
 use crate::system::threads::Consumer;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
-/// A writer collects this number of bytes before it hashes and writes them. If an object is longer, a separate thread does
-/// this work, if one is free.
+/// A writer collects this number of bytes before it hashes and writes them. For an object that is longer than this, a
+/// separate thread hashes and writes if one is free.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
 /// Mode of objects and published files: readable for all users, writable for none. The umask may remove permissions.
@@ -101,7 +101,8 @@ type WriteResult = Result<Box<PartialObject>, StoreError>;
 /// Maximum number of chunks that wait for the writing thread. A longer queue would not make this thread faster.
 const MAX_QUEUED_CHUNKS: usize = 2;
 
-/// Continues writing an object on another thread. Returns the object if no thread can be started.
+/// Continues writing an object on another thread. If the system cannot start a thread, returns `unfinished` as the
+/// error.
 fn append_on_thread(
     unfinished: Box<PartialObject>,
     permit: Permit,

@@ -5,9 +5,10 @@
 //!
 //! # The history
 //!
-//! For each competition, variant and target directory, the history contains the key records from which the target was last
-//! published. If a step runs again, the fields in which its new key record differs from this key record are the reason. A
-//! run that publishes nothing does not replace these key records.
+//! For each competition, variant and target directory, the history contains the key records from which the target was
+//! last published. If a step runs again, its new key record is compared with its key record in the history. The fields
+//! that differ are the reason why it runs. A run that publishes nothing does not replace the key records in the
+//! history.
 //!
 //! # Sealed records
 //!
@@ -356,7 +357,7 @@ impl HistoryScope {
     }
 }
 
-/// Returns the absolute path, without symbolic links in the part that exists.
+/// Returns the absolute path. Resolves symbolic links in the part of the path that exists.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for existing in absolute.ancestors() {

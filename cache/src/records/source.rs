@@ -40,10 +40,10 @@ pub struct SourceRecord {
     pub path: String,
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// MD5 of the bytes as 32 lower-case hexadecimal digits, if it was requested.
+    /// MD5 of the bytes as 32 lower-case hexadecimal digits. `None` if no caller requested it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
-    /// SHA-256 of its bytes as 64 lower-case hexadecimal digits, if it was requested.
+    /// SHA-256 of the bytes as 64 lower-case hexadecimal digits. `None` if no caller requested it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     stamp: Stamp,
@@ -284,8 +284,9 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number that [`set_remote_serial`](Self::set_remote_serial) stored for the source `name` in
-    /// the remote cache `remote`, or 0. If the remote returns a record with a lower serial number, that record is outdated.
+    /// Returns the highest serial number that the remote cache `remote` is known to have for the source `name`, or 0 if
+    /// none is known. [`set_remote_serial`](Self::set_remote_serial) stores this number on this machine. If the remote
+    /// returns a record with a lower serial number, that record is outdated.
     ///
     /// # Errors
     /// If the record cannot be read.

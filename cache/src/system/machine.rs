@@ -25,14 +25,14 @@ pub fn boot() -> Option<String> {
     line("/proc/sys/kernel/random/boot_id")
 }
 
-/// Returns the content of a file with one line, without spaces around it. `None` if the line is empty.
+/// Returns the only line of a file, without spaces around it. `None` if the line is empty.
 fn line(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// File systems that only one machine at a time can mount, by their magic number in `statfs`.
+/// Magic numbers (in `statfs`) of file systems that only one machine at a time can mount.
 #[cfg(target_os = "linux")]
 const LOCAL_FILE_SYSTEMS: [u32; 19] = [
     0xEF53,      // ext2, ext3, ext4
@@ -233,7 +233,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
         .saturating_add(nanoseconds)
 }
 
-/// Converts a time to nanoseconds since 1970, 0 for earlier times.
+/// Converts a time to nanoseconds since 1970. Returns 0 for a time before 1970.
 fn nanoseconds_of(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
@@ -321,6 +321,7 @@ mod stamp_tests {
         }
     }
 
+    /// Each case has the times of a file, and the remaining wait in milliseconds at the time `now`.
     #[test]
     fn the_finest_time_shows_the_resolution() {
         let now = UNIX_EPOCH + Duration::from_secs(1_000);

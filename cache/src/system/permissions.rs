@@ -37,12 +37,13 @@ pub fn closed_directory(directory: &Path) -> Option<&Path> {
         .find(|path| is_closed(path) && path.metadata().is_ok())
 }
 
-/// Returns the name of the user `id`, otherwise the number.
+/// Returns the name of the user `id`. If the name is unknown, returns the number.
 pub(crate) fn user_name(id: u32) -> String {
     name_of(id, "/etc/passwd")
 }
 
-/// Returns the name of the user or group `id` in the file `list` (`/etc/passwd` or `/etc/group`), otherwise its number.
+/// Returns the name of the user or group `id` in the file `list` (`/etc/passwd` or `/etc/group`). If the file does not
+/// contain the name, returns the number.
 fn name_of(id: u32, list: &str) -> String {
     let id = id.to_string();
     let text = fs::read_to_string(list).unwrap_or_default();
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(ownership(&dir.path().join("none")), None);
     }
 
-    /// The mode of a file does not matter for a file that is replaced. (Root may write everything.)
+    /// Replacing a file requires permission to write its directory, not the file. (Root may write everything.)
     #[test]
     fn the_directory_is_the_obstacle_of_a_replacement() {
         let dir = tempfile::tempdir().unwrap();

@@ -50,7 +50,7 @@ impl Threads {
         }
     }
 
-    /// Returns a handle to the same budget with a separate usage counter.
+    /// Returns another handle to the same budget. The new handle has a separate usage counter.
     pub fn with_own_counter(&self) -> Threads {
         Threads {
             free: Arc::clone(&self.free),
@@ -99,7 +99,8 @@ impl Drop for Permit {
     }
 }
 
-/// Checks that the system can start `count` more threads, for libraries that panic or hang if they cannot start a thread.
+/// Checks that the system can start `count` more threads. Call this before using a library that panics or hangs if it
+/// cannot start a thread.
 ///
 /// # Errors
 /// The I/O error if a thread cannot be started.

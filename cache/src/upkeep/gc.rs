@@ -9,8 +9,8 @@
 //!    remote, because the tier may still have their objects.
 //! 2. It removes ledger entries, records of runs, and lists of the members of bundles, if they were unused for more than
 //!    `keep_days` days.
-//! 3. It removes objects that no entry names, once they are a day old, and damaged objects that have been in quarantine for a
-//!    day.
+//! 3. It removes objects that no entry names, if they are at least a day old. It also removes damaged objects that have
+//!    been in quarantine for a day.
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
 //!    is not enough, it removes the least recently used entries with the objects that only they name.
 //!
@@ -62,8 +62,8 @@ pub struct GcReport {
     pub entries: Vec<Digest>,
     /// Keys of ledger entries that stay, although their objects were removed. Sorted.
     pub discarded: Vec<Digest>,
-    /// Other removed records: unreadable records, old records of runs, old member lists of bundles, and digests of files
-    /// outside the store that no longer exist.
+    /// Other removed records: unreadable records, old records of runs, old member lists of bundles, and digests of
+    /// outside files if the file no longer exists.
     pub records: Vec<PathBuf>,
     /// Number of temporary files of killed processes that were removed.
     pub leftovers: usize,
@@ -534,7 +534,8 @@ mod forget_tests {
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 
-    /// Records a run of a competition whose steps have these contents. Returns the objects.
+    /// Records a run of `competition` with one step for each of `steps`. Each string is the name of the step and the
+    /// content of the step's only output. Returns the objects.
     fn run(store: &Store, competition: &str, steps: &[&str]) -> Result<Vec<Digest>, StoreError> {
         let mut history = History::default();
         let mut objects = Vec::new();

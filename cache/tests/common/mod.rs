@@ -19,12 +19,13 @@ pub fn empty_store() -> Result<(TempDir, Store), Box<dyn Error>> {
     Ok((dir, store))
 }
 
-/// Opens a second handle, as another process would, with its own set of verified objects.
+/// Opens a second handle. Like the handle of another process, it has a separate set of verified objects.
 pub fn second_handle(store: &Store) -> Result<Store, Box<dyn Error>> {
     Ok(Store::open(store.root())?)
 }
 
-/// Returns the file of `digest`. The layout must stay compatible, so the tests do not use the store's code for it.
+/// Returns the path of the file for `digest` in `bucket`. The layout of a store must stay compatible with older
+/// versions, so the tests do not use the store's code to build this path.
 pub fn file_of(store: &Store, bucket: &str, digest: &Digest) -> PathBuf {
     let hex = digest.to_string();
     store.root().join(bucket).join(&hex[..2]).join(&hex[2..])

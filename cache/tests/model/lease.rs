@@ -59,7 +59,7 @@ enum Next {
     List,
     /// The files to read, and the processes found so far that only request the lock.
     Examine(Vec<usize>, Vec<usize>),
-    /// Renames the file of a dead holder: its name, the heartbeat in it, and the lists of `Examine`.
+    /// Renames the file of a dead holder. Fields: the file's name, the heartbeat in it, and the fields of `Examine`.
     Rename(usize, u8, Vec<usize>, Vec<usize>),
     /// Compares the heartbeat in the renamed file with the earlier one. Same fields as `Rename`.
     Compare(usize, u8, Vec<usize>, Vec<usize>),
@@ -129,7 +129,7 @@ impl State {
         self.files.retain(|file| file.name != name);
     }
 
-    /// Removes the file of a process. The next one has a new name, which no process refers to yet.
+    /// Removes the file of a process. The next file of this process gets a new name, which no process refers to yet.
     fn withdraw(&mut self, number: usize) {
         self.remove(number);
         for file in self.files.iter_mut().filter(|file| file.holder == number) {

@@ -13,7 +13,7 @@ struct File {
 enum Next {
     Create,
     Read,
-    /// Creates the second file. The number is the silent holder of the lock file.
+    /// Creates the second file. The field is the number of the silent holder of the lock file.
     CreateBreaker(usize),
     ReadBreaker,
     Compare(usize),

@@ -19,7 +19,7 @@ pub struct AuditFinding {
     /// Numbers of affected rows and cells, or 0 if they are not counted.
     pub rows: u64,
     pub cells: u64,
-    /// Why this is the cause.
+    /// The evidence for the cause, if there is any.
     pub proof: Option<String>,
     /// The first differences, at most `MAX_EXAMPLES`. Each example shows the values of both sides.
     pub examples: Vec<String>,

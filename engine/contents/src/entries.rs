@@ -61,7 +61,7 @@ pub(crate) fn open(place: &Path) -> Result<(File, u64)> {
     Ok((file, length))
 }
 
-/// Receives a file: its path (archives in it are directories), its length (0 if unknown), and its content.
+/// Receives a file: its path, in which archives are directories, its length (0 if unknown), and its content.
 pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
 
 /// A file or a member of an archive, not yet read.

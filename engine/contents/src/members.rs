@@ -36,7 +36,8 @@ pub enum MemberDifference<'a> {
         theirs: u64,
         ours: u64,
     },
-    /// The contents differ. They are in files that exist during the call.
+    /// The contents differ. `theirs` and `ours` are files with these contents. They exist only during the call of
+    /// `visit`.
     Differ {
         theirs: &'a Path,
         ours: &'a Path,

@@ -41,7 +41,8 @@ pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
         return Ok(Bytes::Equal);
     }
     BUFFERS.with_borrow_mut(|(one, two)| {
-        // Most files are small. With one additional byte, the first read is short and thus finds the end of the file.
+        // Most files are small. The buffer has room for one more byte than the files have. Therefore the first read is
+        // short, and shows that the file has ended.
         let longest = first.len().max(second.len());
         let room = usize::try_from(longest + 1).unwrap_or(BUFFER).min(BUFFER);
         for buffer in [&mut *one, &mut *two] {

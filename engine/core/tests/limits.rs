@@ -119,7 +119,7 @@ fn node_waiting_for_a_lock_frees_its_job_slot() {
     let lock = std::sync::Mutex::new(None);
     let lock = Arc::new(lock);
     let inner = Arc::clone(&lock);
-    // The step `other` releases the lock, as the other process would when it finishes. It needs the only job slot.
+    // The step `other` needs the only job slot. It releases the lock, as the other process would when it finishes.
     let other = engine.add("other", move |_| {
         std::thread::sleep(Duration::from_millis(120));
         drop(inner.lock().unwrap().take());

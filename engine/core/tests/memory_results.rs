@@ -20,7 +20,7 @@ enum Work {
     Make(Seen),
     /// Passes on its input.
     Pass,
-    /// Uses the text, and returns its own parameter.
+    /// Uses the text. Returns the step's parameter.
     Use,
     /// Does not use the text, and checks whether it still exists.
     Late(Seen, Arc<AtomicUsize>),

@@ -162,8 +162,8 @@ fn files(
     Ok(vec![difference])
 }
 
-/// Compares the members of two archives. Returns `None` if no member differs, for example because only the compression
-/// differs, or if one file cannot be read as an archive.
+/// Compares the members of two archives. If no member differs, for example because only the compression differs,
+/// returns `None`. Also returns `None` if one of the files cannot be read as an archive.
 fn archives(
     path: &str,
     old: &Path,

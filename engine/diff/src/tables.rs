@@ -21,12 +21,12 @@ const MAX_COUNTED_VALUES: usize = 30;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableDifference {
-    /// The column that identifies rows. `None` if no column does, so that rows are only counted.
+    /// The column that identifies rows. If no column does, this is `None`, and rows are only counted.
     pub key: Option<String>,
     pub rows: [u64; 2],
     pub columns_removed: Vec<String>,
     pub columns_added: Vec<String>,
-    /// Columns with equal values: old name, new name.
+    /// Columns that were renamed, but have equal values: old name, new name.
     pub columns_renamed: Vec<(String, String)>,
     pub rows_removed: u64,
     pub rows_added: u64,
@@ -37,7 +37,7 @@ pub struct TableDifference {
     pub reordered: bool,
     pub cells_changed: u64,
     pub cells: Vec<ChangedCell>,
-    /// The columns with few distinct values in which the number of rows with a value differs.
+    /// Columns with few distinct values, if the number of rows with one of these values differs between the tables.
     pub counts: Vec<Counts>,
 }
 

@@ -394,7 +394,7 @@ impl DatasetDigests {
         }
     }
 
-    /// Sets or, with `None`, removes the digest of the description.
+    /// Sets the digest of the description. `None` removes it.
     #[must_use]
     pub fn with_description(self, description: Option<Sha256>) -> DatasetDigests {
         DatasetDigests {
@@ -403,8 +403,8 @@ impl DatasetDigests {
         }
     }
 
-    /// Returns the names and values of the variant and of all digests except `description`, whose file is a part of
-    /// `public`. The pairs are sorted by name. A missing digest is `none`.
+    /// Returns the names and values of the variant and of all digests, sorted by name. A missing digest is `none`.
+    /// Leaves out `description`, because the digest `public` includes the description's file.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let or_none = |digest: &Option<Sha256>| digest.map_or_else(none, |one| one.to_string());
         vec![

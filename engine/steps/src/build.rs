@@ -7,7 +7,8 @@
 //! * `table/NAME`, or `table/train,test` for two tables that one step produces;
 //! * the path of an output, such as `public/train.csv`;
 //! * `check/NAME`, `checksum/PATH`, `description`, `expand/PATH`, `publish`;
-//! * `members`, which searches for the JSON members that queries name, and `trial`, which grades the sample submission.
+//! * `members`, which checks whether the tables have the JSON members that queries name; `trial`, which grades the
+//!   sample submission.
 //!
 //! `publish` depends on all checks and checksums, so nothing is published before they have passed.
 
@@ -39,7 +40,7 @@ pub const TRIAL_STEP: &str = "trial";
 /// The name of the step that writes `public/description.md`.
 pub const DESCRIPTION_STEP: &str = "description";
 
-/// Name of the step that searches for the JSON members that queries name.
+/// Name of the step that checks whether the tables have the JSON members that queries name.
 pub const MEMBERS_STEP: &str = "members";
 
 /// Parameters that are not part of the pipeline.
@@ -712,8 +713,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins the path of an output, or of a member of an archive, to its section or to the archive. Keeps `./`, as in
-/// `public/./`, because without it two inputs of the step `publish` could get the same name.
+/// Joins the path `inner` to `outer`. `outer` is the section of an output, or the archive of a member. Keeps `./`, as
+/// in `public/./`, because without it two inputs of the step `publish` could get the same name.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

@@ -19,7 +19,7 @@ const SHOWN_COLUMNS: usize = 24;
 const SHOWN_LINES: usize = 4;
 /// Bytes of the sample submission that are read.
 const SHOWN_BYTES: usize = 4096;
-/// Bytes of JSON lines that are read in order to list the fields of the first line.
+/// Number of bytes at the beginning of a JSON lines file that are searched for the end of the first line.
 const FIRST_LINE_BYTES: usize = 1 << 16;
 
 pub(crate) struct Description {
@@ -160,8 +160,8 @@ fn is_json_lines(path: &str) -> bool {
     path.ends_with(".jsonl") || path.ends_with(".ndjson")
 }
 
-/// Returns the names in the first of JSON lines. Returns none if `head`, the beginning of the file, does not contain the
-/// entire line.
+/// Returns the names of the members of the first line of a JSON lines file. Returns no names if `head`, the beginning
+/// of the file, does not contain the entire line.
 fn fields(head: &[u8]) -> Vec<String> {
     let end = head.iter().position(|byte| *byte == b'\n');
     let line = head.get(..end.unwrap_or(head.len())).unwrap_or_default();
@@ -172,7 +172,8 @@ fn fields(head: &[u8]) -> Vec<String> {
     )
 }
 
-/// Returns the first bytes of an output that is a single file, at most `max`, and whether they are the entire output.
+/// Returns at most `max` bytes from the beginning of an output that is a single file. Also returns whether these are
+/// all bytes of the output.
 fn head(context: &Context, value: &Value, max: usize) -> Result<(Vec<u8>, bool), StepError> {
     let content = single_file(context, value)?;
     let opener = Opener::new(context);

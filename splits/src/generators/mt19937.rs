@@ -25,7 +25,7 @@ pub struct Mt19937 {
     used: usize,
 }
 
-/// The serialized form, from which the outputs are computed again.
+/// The serialized form. It does not contain the outputs, which deserialization computes again from `words`.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     words: Vec<u32>,
@@ -135,7 +135,8 @@ impl Mt19937 {
         high << 32 | u64::from(self.next_u32())
     }
 
-    /// Returns a double in [0, 1) from two words, with 53 random bits. NumPy and Python use this function (`genrand_res53`).
+    /// Returns a double in [0, 1) with 53 random bits, made from two words. NumPy and Python use this function
+    /// (`genrand_res53`).
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         let high = f64::from(self.next_u32() >> 5);

@@ -24,7 +24,7 @@ impl NumpyGenerator {
         }
     }
 
-    /// `random()`: a double in [0, 1), which is the upper 53 bits of a draw divided by 2^53.
+    /// `random()`: a double in [0, 1). It is the upper 53 bits of a 64-bit draw, divided by 2^53.
     pub fn random(&mut self) -> f64 {
         (self.bits.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }

@@ -46,7 +46,8 @@ impl RandomState {
         let mut last = u32::try_from(items.len().saturating_sub(1)).unwrap_or(u32::MAX);
         while last > 0 {
             let mask = u32::MAX >> last.leading_zeros();
-            // All indices of a block are drawn with the same mask, which changes at each power of two.
+            // All indices of a block are drawn with the same mask. The mask changes at each power of two, so a block
+            // also ends there.
             let same_mask = last - (mask >> 1);
             let wanted = BLOCK.min(same_mask as usize);
             let mut drawn = 0;

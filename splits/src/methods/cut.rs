@@ -88,7 +88,8 @@ pub fn cut(
     Ok(groups.rows_of_split(&keys, order))
 }
 
-/// Cuts `count` rows or groups, one per rank. The items of both parts are in the order of their ranks.
+/// Cuts `count` rows or groups. `ranks` contains the rank of each. The items of both parts are in the order of their
+/// ranks.
 fn cut_ranks(ranks: &[u32], count: u32, point: CutPoint) -> Result<Split, SplitError> {
     let rank = |item: &u32| ranks.get(*item as usize).copied().unwrap_or_default();
     let mut sorted: Vec<u32> = (0..count).collect();

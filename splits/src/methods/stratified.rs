@@ -66,8 +66,8 @@ fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
 }
 
 /// scikit-learn's `_approximate_mode`: distributes `draws` rows over the classes, close to the mode of the multivariate
-/// hypergeometric distribution. `counts` contains the available rows of each class. Returns the rows to draw from each
-/// class.
+/// hypergeometric distribution. `counts` contains the number of available rows of each class. Returns the number of
+/// rows to draw from each class.
 ///
 /// Each class gets its proportional number of rows, rounded down. The classes with the largest remainders get one more row.
 /// The choice between equal remainders is random.

@@ -41,7 +41,7 @@ def shuffle():
                 def call():
                     return train_test_split(range(rows), test_size=test, train_size=train, random_state=seed)
                 yield {"rows": rows, "test_size": test, "train_size": train, "seed": seed, **attempt(call)}
-    # The fraction of the test part of another split, which has n train rows and m test rows.
+    # Another split has n train rows and m test rows. Its test fraction is used to split n rows.
     for n, m in [(85, 204), (180, 220), (286, 198), (322, 17)]:
         share = m / (n + m)
         yield {"rows": n, "share": [m, n], "seed": 0, **attempt(lambda: train_test_split(range(n), test_size=share, random_state=0))}

@@ -273,7 +273,8 @@ fn mode_of(name: &str) -> Mode {
 }
 
 /// Removes the file `path` of a holder that seems dead. `content` is the content that this process read before. Returns
-/// `false` if the content has changed, so that the holder is alive, or if another process removed the file first.
+/// `false` if the content has changed, which shows that the holder is alive. Also returns `false` if another process
+/// removed the file first.
 pub(super) fn break_lock(
     holders: &Path,
     path: &Path,
@@ -323,7 +324,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The content that this process last read in the lease file of another process, and since when the file has had it.
+/// The content that this process last read in the lease file of another process, and when it first read this content.
 #[derive(Clone, Debug)]
 struct LastContent {
     content: Vec<u8>,

@@ -177,7 +177,7 @@ fn lock_of_a_dead_local_process_is_free_immediately() -> Outcome {
     Ok(())
 }
 
-/// The process with the holder's id may hang, or be a different process with this id.
+/// A live process that has the holder's id may hang, or may be a later process that got the same id.
 #[test]
 #[cfg(target_os = "linux")]
 fn silent_live_process_loses_the_lock() -> Outcome {

@@ -1,4 +1,4 @@
-//! Stores the member lists of verified bundles, with which later audits compare other bundles.
+//! Stores the member lists of verified bundles. Later audits compare other bundles with these lists.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,8 @@ fn list_path(directory: &Path, md5: &str) -> PathBuf {
     directory.join(format!("{md5}.gz"))
 }
 
-/// Writes the member list of the bundle at `path` into `directory`, unless it exists. `md5` is the bundle's MD5.
+/// Writes the member list of the bundle at `path` into `directory`, unless the list is already there. `md5` is the
+/// bundle's MD5.
 pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), ContentsError> {
     let list_path = list_path(directory, md5);
     if list_path.exists() {

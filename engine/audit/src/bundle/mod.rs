@@ -24,7 +24,7 @@ use crate::system_files::is_of_system;
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, DecodingLimits};
 
-/// Returns the members of an archive, even if it has errors or unsafe paths, because it is not unpacked.
+/// Returns the members of an archive. The archive may have errors or unsafe paths, because it is not unpacked.
 pub fn members(path: &Path, limits: &DecodingLimits) -> Result<Vec<RawMember>, ContentsError> {
     let file = File::open(path).map_err(ContentsError::system_error(path))?;
     let listed = list(&file, limits).map_err(ContentsError::classify)?;
@@ -245,7 +245,7 @@ impl Bundle<'_> {
         AuditFinding::new(cause, self.name)
     }
 
-    /// Returns the findings for a bundle without its published MD5, or without a published MD5.
+    /// Returns the findings for a bundle that does not have its published MD5, or for which no MD5 is published.
     fn inspect(&self) -> Result<Vec<AuditFinding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
         let size = units::bytes(self.raw.bytes);
@@ -458,7 +458,8 @@ impl Bundle<'_> {
         Ok(None)
     }
 
-    /// Returns the findings for an intact archive without its published MD5, or without a published MD5.
+    /// Returns the findings for an intact archive that does not have its published MD5, or for which no MD5 is
+    /// published.
     fn check_intact(&self, list: &RawListing) -> Result<Vec<AuditFinding>, ContentsError> {
         let (list, tail) = (&list.members, list.trailing_bytes);
         let files: Vec<&RawMember> = list

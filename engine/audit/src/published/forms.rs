@@ -30,7 +30,7 @@ pub struct Rendering {
     missing: &'static str,
     /// Booleans are written in upper case, as spreadsheets do.
     upper_booleans: bool,
-    /// Numbers are written as pandas' default parser before 3.1 reads them from the prepared file.
+    /// Numbers are written as the default parser of pandas before 3.1 would read them from the prepared file.
     fast_floats: bool,
     no_final_newline: bool,
     order: Order,

@@ -43,7 +43,7 @@ impl Difference {
         if is_missing(theirs) && is_missing(ours) {
             return Difference::MissingWords;
         }
-        // Typed formats put numbers that are stored as text in quotes.
+        // In the cells of typed formats, a string that looks like a number is in quotes.
         if let Some(text) = quoted(theirs).xor(quoted(ours))
             && (text == theirs || text == ours)
             && number(text).is_some()
@@ -237,7 +237,7 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
         let text = std::str::from_utf8(text).ok()?;
         Some(text.parse::<f32>().ok()? == value as f32)
     };
-    // A double with many digits that equals a single was converted from it.
+    // If a double with many digits equals a single-precision number, it was converted from this number.
     let was_single = f64::from(long as f32) == long && digits(theirs).max(digits(ours)) > 9;
     let is_short = digits(short) <= 9 && (digits(short) >= 6 || was_single);
     if is_short && single(short, long) == Some(true) {
@@ -308,7 +308,8 @@ fn undo_mojibake(text: &str) -> Option<String> {
     String::from_utf8(bytes?).ok()
 }
 
-/// Returns the byte of a character in Windows-1252, otherwise in Latin-1.
+/// Returns the byte of a character in Windows-1252. If Windows-1252 does not have the character, returns its byte in
+/// Latin-1.
 fn byte_of(character: char) -> Option<u8> {
     const HIGH: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',

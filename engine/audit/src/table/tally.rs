@@ -25,7 +25,8 @@ struct Count {
     by_column: BTreeMap<String, u64>,
     /// Number of cells for each change of a label, by `(ours, theirs)`.
     changes: BTreeMap<(String, String), u64>,
-    /// Largest distance of numbers that differ in the last digits, in units in the last place.
+    /// The largest distance between two numbers that differ only in the last digits. The distance is in units in the
+    /// last place.
     ulps: u64,
     /// Number of cells whose difference pandas' default parser explains.
     parsed: u64,
@@ -57,7 +58,7 @@ impl<'a> ColumnTypes<'a> {
         }
     }
 
-    /// Fails if the types could not be read, so that the counts of differences are invalid.
+    /// Fails if the types could not be read. The counts of differences are then invalid.
     pub(crate) fn failed(&self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }

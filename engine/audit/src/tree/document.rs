@@ -132,8 +132,9 @@ struct DocumentComparison<'a> {
 }
 
 impl<'a> DocumentComparison<'a> {
-    /// Adds `count` differences at the current path, followed by `last` if it is given. A finding shows the first
-    /// differences of a cause as examples. `describe` is called only for these differences, and formats one of them.
+    /// Adds `count` differences at the current path. If `last` is given, it is appended to this path. A finding shows
+    /// the first differences of a cause as examples. `describe` is called only for these differences, and formats one
+    /// of them.
     fn add(
         &mut self,
         cause: Cause,

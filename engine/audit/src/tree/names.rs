@@ -34,12 +34,12 @@ impl OneSided {
         self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
     }
 
-    /// Removes and returns pairs of files that are compressed only in the audited tree.
+    /// Removes and returns pairs of files. In each pair, only the file of the audited tree is compressed.
     pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
     }
 
-    /// Removes and returns pairs of files that are compressed with gzip only in the tree of `prep`.
+    /// Removes and returns pairs of files. In each pair, only the file of the tree of `prep` is compressed (with gzip).
     pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }

@@ -369,7 +369,7 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
 
 /// Returns whether the bytes of `theirs` from the offset `begin` on do not belong to the format of the file. For
 /// example, appended bytes do not belong to a CSV file if one of their lines has a different number of fields than the
-/// header. They do not belong to a binary file if they are not only whitespace.
+/// header. Appended bytes do not belong to a binary file, unless all of them are whitespace.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);

@@ -277,8 +277,8 @@ impl SearchedAnswers {
         }
     }
 
-    /// Searches a table that has no ids for a column that contains the answers in the order of the prepared answers.
-    /// Returns a description of this column. Skips tables that also exist in the tree that `prep` prepared, at the path
+    /// Searches a table without ids for a column of answers. Its answers must be in the order of the prepared answers.
+    /// Returns a description of this column. Skips the table if the tree that `prep` prepared also has it, at the path
     /// `ours`.
     fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
         let names = table.columns();
@@ -349,7 +349,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns the id column, or the column that contains the most ids of test items.
+    /// Returns the id column. If the table does not have it, returns the column that contains the most ids of test
+    /// items.
     fn key(&self, table: &dyn TableReader, names: &[String]) -> Result<Option<usize>> {
         if let Some(key) = names.iter().position(|name| *name == self.id) {
             return Ok(Some(key));
@@ -373,7 +374,8 @@ impl SearchedAnswers {
             .map(|(_, position)| position))
     }
 
-    /// Searches a file of any format for answers at the same distance in words from the id of most items.
+    /// Searches a file of any format for answers that follow the ids of their items. The number of words between id and
+    /// answer must be the same for most items.
     fn shown_in_text(&self, file: &Path) -> Result<Option<String>> {
         let length = file
             .metadata()

@@ -63,7 +63,7 @@ impl Hypothesis {
 }
 
 impl TreeRoots<'_> {
-    /// Calls `each` for every row of the table at `path` below `root`, with the row and the index of the column `name`.
+    /// Reads the table at `path` below `root`. Calls `each` with every row, and with the index of the column `name`.
     /// Returns the results of these calls, or `None` if the table or the column does not exist.
     fn column<T>(
         &self,

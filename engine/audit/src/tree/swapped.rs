@@ -1,4 +1,5 @@
-//! Finds files of the audited tree with the content of a different file of prep's own tree, for example two swapped images.
+//! Finds files of the audited tree whose content prep's own tree has at a different path, for example two swapped
+//! images.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -27,7 +28,7 @@ fn length(file: &Path) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// Shorter files, in bytes, are not reported as copies, because they can be equal by chance.
+/// A file with fewer bytes is not reported as a copy, because it can equal another file by chance.
 const MIN_COPIED_BYTES: u64 = 256;
 
 /// Finds copies of a different file of prep's own tree, even if the audited tree also has this content at its correct

@@ -62,7 +62,7 @@ pub struct Alone {
     pub examples: Vec<Row>,
 }
 
-/// Hashes of the keys of unpaired rows, with which the caller can find the rows in other files.
+/// Hashes of the keys of unpaired rows. With these hashes, the caller can find the rows in other files.
 #[derive(Debug, Clone, Default)]
 pub struct UnpairedKeys {
     pub key: String,
@@ -221,7 +221,7 @@ fn count_pairs_and_moves<D>(
     paired.elsewhere = elsewhere.take(2).copied().collect();
 }
 
-/// Returns the rows at the first `count` of these positions, which are sorted.
+/// Returns the rows at the first `count` positions of `places`, which must be sorted.
 fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Row>> {
     let mut wanted = places.iter().copied().take(count).peekable();
     let mut found = Vec::new();
@@ -250,7 +250,7 @@ fn for_each_row(
     Ok(())
 }
 
-/// Visits the rows at these positions, which are sorted, until `visit` returns `false`.
+/// Visits the rows at the positions `places`, which must be sorted, until `visit` returns `false`.
 fn each_at(
     table: &dyn TableReader,
     places: &[u64],

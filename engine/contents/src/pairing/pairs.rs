@@ -130,6 +130,7 @@ mod tests {
         assert_eq!(count_moves(&mut [(0, 2), (1, 1), (2, 0)], &nothing), 2);
     }
 
+    /// Two distant rows changed places. Both are counted as moved, because the rows between them did not move.
     #[test]
     fn unmoved_rows_are_part_of_the_order() {
         let mut in_place = InPlace::default();

@@ -18,7 +18,7 @@ pub struct CsvDialect {
     pub encoding: TextEncoding,
     pub byte_order_mark: bool,
     pub delimiter: u8,
-    /// Numbers of line endings, inside and outside of quotes.
+    /// Numbers of line endings. Line endings inside quotes are included.
     pub crlf: u64,
     pub lf: u64,
     pub cr: u64,

@@ -75,7 +75,8 @@ impl ParquetFile {
         }
     }
 
-    /// Returns the type of a column. Unifies types between which writers choose freely.
+    /// Returns the type of a column. Writers can choose between several types for strings and for binary values. This
+    /// function returns one type for all of them.
     pub fn type_of(&self, column: &str) -> Option<DataType> {
         let field = self.table.schema().field_with_name(column).ok()?;
         Some(match field.data_type() {

@@ -19,7 +19,8 @@ struct Budget {
     changed: Condvar,
 }
 
-/// The free memory, and a first-in, first-out queue of claims, so that small claims cannot delay a large one forever.
+/// The free memory, and a queue of claims. Claims are served in order of arrival, so small claims cannot delay a large
+/// claim forever.
 #[derive(Debug)]
 struct FreeMemory {
     bytes: u64,
@@ -45,7 +46,7 @@ pub struct Claim {
     bytes: u64,
 }
 
-/// The claim of a running step. The step can exchange its claim for all memory.
+/// The claim of a running step. The step can replace it by a claim of all memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StepClaim(Arc<Mutex<Option<Claim>>>);
 
@@ -96,7 +97,7 @@ impl Memory {
         }
     }
 
-    /// Returns a handle to the same budget with a separate counter of claimed memory.
+    /// Returns another handle to the same budget. The new handle has a separate counter of claimed memory.
     pub fn with_own_counter(&self) -> Memory {
         Memory {
             counter: Arc::default(),

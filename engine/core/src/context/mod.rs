@@ -112,7 +112,8 @@ impl Context {
         }
     }
 
-    /// Returns the same context with writers that also compute SHA-256, so that published files are not read again for it.
+    /// Returns the same context, whose writers also compute SHA-256. Published files then need not be read again for
+    /// it.
     #[must_use]
     pub fn with_sha256(&self) -> Context {
         Context {

@@ -1,5 +1,5 @@
-//! Finds what changed since the last publication: the fields in which key records differ, and the steps that cause the
-//! differences of the others.
+//! Finds what changed since the last publication: the fields in which key records differ, and the steps that caused
+//! these differences.
 //!
 //! A step *causes* a difference if its own kind, version or parameters changed, or if it is a source with other content. The
 //! other steps differ only because their inputs do.
@@ -58,7 +58,8 @@ pub struct Publication {
     pub before: Option<u64>,
     /// Why the target was updated.
     pub reason: Option<Reason>,
-    /// The steps that caused the differences. Empty if nothing differs, or if a step was only removed.
+    /// The steps that caused the differences. Empty if nothing differs, or if the only change is that a step was
+    /// removed.
     pub causes: Vec<Cause>,
 }
 
@@ -95,8 +96,9 @@ fn unread(before: &KeyRecord, source: &dyn Source, reason: &Reason) -> Option<Ch
 const SOURCE_VERSION: u32 = 0;
 
 impl KeyRecord {
-    /// Returns whether this describes a source, which has no key. `inputs` contains the digest of its value, and `params`
-    /// describe the file, as far as the cache knows it: `path`, `bytes`, `blake3`, `md5`. For a directory: `path`, `digest`.
+    /// Returns whether this record describes a source. A source has no key. In its record, `inputs` contains the digest
+    /// of its value. `params` contains what the cache knows about the file (`path`, `bytes`, `blake3`, `md5`) or about
+    /// the directory (`path`, `digest`).
     pub fn is_source(&self) -> bool {
         self.version == SOURCE_VERSION
     }
@@ -145,8 +147,8 @@ impl KeyRecord {
 }
 
 impl Resolution {
-    /// Returns the fields in which the key record of a node differs from that of the last publication. Leaves out the inputs
-    /// of a node whose inputs are not known yet.
+    /// Returns the fields in which the key record of a node differs from that of the last publication. If the inputs of
+    /// the node are not known yet, leaves out the fields of the inputs.
     pub fn changes(&self, graph: &Graph, id: NodeId, published: &LastSteps) -> Vec<Change> {
         let node = graph.node(id);
         let Some(before) = published.get(&node.name) else {

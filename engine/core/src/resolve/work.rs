@@ -54,7 +54,8 @@ fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObjec
     }
 }
 
-/// Returns an input node of `id` whose outputs also lack the object. Returns `None` if `id` itself produces the object.
+/// Returns an input node of `id` from which `id` gets the missing object. Returns `None` if `id` itself produces the
+/// object.
 fn input_with_object(
     graph: &Graph,
     states: &HashMap<NodeId, NodeState>,
@@ -393,8 +394,8 @@ impl LastRuns {
         self.place.as_ref().map(|(store, _)| store)
     }
 
-    /// Returns the steps of the last publication, and in place of them the steps that failed since. Omits records that another
-    /// version of the program wrote in an unknown format.
+    /// Returns the steps of the last publication. If a step has failed since, returns its failed run instead of the
+    /// published one. Omits records that another version of the program wrote in an unknown format.
     pub fn load(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
         let read = self.read(competition)?;
         let steps = read.steps.get_or_init(|| Arc::new(steps(&read.history)));
@@ -406,7 +407,7 @@ impl LastRuns {
         Ok(successful_steps(&self.read(competition)?.history).collect())
     }
 
-    /// Returns the steps of a competition whose last run failed, and that would fail again.
+    /// Returns those steps of a competition that failed in their last run and would fail again.
     pub fn failed(&self, competition: &str) -> Result<LastSteps, StoreError> {
         Ok(failed_steps(&self.read(competition)?.history).collect())
     }

@@ -64,7 +64,7 @@ pub(crate) struct ResultLayout {
     pub columns: Vec<ColumnSchema>,
     /// Indices of the columns that copy cells of a column declared as a number.
     pub numbers: BTreeSet<usize>,
-    /// Columns that copy cells of a column declared `inferred`, with the type that pandas infers.
+    /// For each column that copies cells of a column declared `inferred`: the type that pandas infers.
     pub inferred: BTreeMap<String, ColumnType>,
     read_volume: ReadVolume,
 }
@@ -85,7 +85,8 @@ enum CellSource {
     Value,
 }
 
-/// Returns the error for a column whose type tables do not have, with its place in the query.
+/// Returns the error for a column with a type that tables cannot store. The error contains the column's place in the
+/// query.
 fn unwritable(query: &Query, column: &ResultColumn) -> StepError {
     let kind = match &column.source {
         ColumnSource::Values(data_type) => {
@@ -414,8 +415,8 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value, by comparing each row with the next. 0.0 and -0.0 differ, because they
-/// are written differently.
+/// Returns whether all rows have the same value. Compares each row with the next. 0.0 and -0.0 differ, because they are
+/// written differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)

@@ -212,7 +212,7 @@ pub(crate) fn store_values(
     Ok(table(layout, stored))
 }
 
-/// Stores the rows of a query as canonical text, which is CSV, so an empty string becomes a missing cell.
+/// Stores the rows of a query as canonical text. Canonical text is CSV, so an empty string becomes a missing cell.
 pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
     let stored = store_rows(run.context, rows, &mut layout, CsvDialect::PLAIN)?;

@@ -62,7 +62,7 @@ impl JsonFormat {
         }
     }
 
-    /// Appends a row as JSON. Reformats a record without parsing it if possible, because this is faster.
+    /// Appends a row as JSON. If possible, reformats a record without parsing it, because this is faster.
     fn push_row(self, row: JsonRow<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
         let style = match (self.writer, self.indent) {
             (JsonLibrary::Ujson, _) => Some(JsonStyle::Pandas),
@@ -254,7 +254,8 @@ fn json_value(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
     })
 }
 
-/// Tables and JSON write infinity differently, so the JSON parser cannot be used.
+/// Parses a floating-point number of a table. Tables and JSON write infinity differently, so the JSON parser cannot be
+/// used.
 fn float(text: &[u8]) -> Result<f64, StepError> {
     let text = std::str::from_utf8(text).map_err(StepError::internal)?;
     text.parse().map_err(StepError::internal)

@@ -182,8 +182,8 @@ pub(crate) fn write_parquet(
     Ok(FileValue::table(stored, count, columns).into_value())
 }
 
-/// Converts an error of a writer: an unsupported type or a value that is too large is an error of the pipeline, any
-/// other error is one of the system.
+/// Converts an error of a writer. An unsupported type, or a value that is too large, is an error of the pipeline. Any
+/// other error is an error of the system.
 fn writer_error(error: ParquetError) -> StepError {
     match error {
         ParquetError::UnsupportedType { .. } | ParquetError::PageTooLarge(_) => {

@@ -89,7 +89,8 @@ impl Checksum {
     }
 }
 
-/// Returns the content of an output file, or of the file `inside` of an output directory, if it exists.
+/// Returns the content of an output that is a file. If the output is a directory, returns the content of the file
+/// `inside` in it. Returns `None` if this file does not exist.
 pub(super) fn content(
     context: &Context,
     output: &Value,

@@ -101,8 +101,8 @@ fn path_within<'a>(path: &'a str, archive: &str) -> &'a str {
     path.get(archive.len() + 1..).unwrap_or_default()
 }
 
-/// Adds the members of an archive in the directory `target`. `beside` is the output directory that contains the
-/// archive, if any. A member whose path already exists in this directory is an error.
+/// Adds the members of an archive to `files`, at paths in the directory `target`. `beside` is the output directory that
+/// contains the archive, if any. A member whose path already exists in `beside` is an error.
 fn add(
     files: &mut TreeBuilder,
     archive: &str,

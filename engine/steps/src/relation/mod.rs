@@ -51,7 +51,7 @@ impl OpenTable {
     }
 }
 
-/// Where writers copy a table's cells from.
+/// The source from which writers copy a table's cells.
 #[derive(Clone)]
 pub(crate) enum CopiedCells {
     /// Cells cannot be copied. All columns are read as values.

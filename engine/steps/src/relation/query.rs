@@ -10,7 +10,7 @@ use super::{QueryRun, RowForm, open_table};
 
 type RowVisitor<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
 
-/// Calls `visit` for each row of a query, in any order, with the cells of two columns as strings.
+/// Calls `visit` for each row of a query, with the cells of two columns as strings. The rows are in any order.
 pub(crate) fn query_values(
     run: QueryRun<'_>,
     columns: [&str; 2],

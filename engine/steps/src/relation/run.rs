@@ -221,7 +221,8 @@ mod tests {
     use super::*;
     use crate::value::{TableStorage, column};
 
-    /// Returns the estimated memory in MB of a query over a table of `bytes` bytes, with an integer and a text column.
+    /// Returns the estimated memory of a query in MB. Its table has `rows` rows of `bytes` bytes in total, an integer
+    /// column and a text column.
     fn estimated_mb(sql: &str, rows: u64, bytes: u64) -> u64 {
         let columns = vec![
             column("id", ColumnType::Int64, false),

@@ -248,7 +248,8 @@ impl Opener {
         }
     }
 
-    /// Opens the base of `content`. If `private` is true, opens a copy of an object that no other process can modify.
+    /// Opens the base of `content`. If the base is an object and `private` is true, opens a private copy, which no
+    /// other process can modify.
     fn open_base(&self, content: &ContentRef, private: bool) -> Result<BaseFile, ContentError> {
         match content.is_layered() {
             true => self.layered(content.base()),

@@ -60,7 +60,8 @@ const MAX_COMPARED: usize = 20_000;
 /// If no path is similar, the help lists at most this number of paths, and counts the others.
 const MAX_LISTED: usize = 5;
 
-/// Returns the error for a missing path, with a suggestion. `key` is the key that names the path, which may be a pattern.
+/// Returns the error for a missing path, with a suggestion. `key` is the key of the declaration that contains `path`.
+/// `path` may be a pattern.
 pub(crate) fn missing_file(tree: &Tree, path: &str, key: &'static str) -> StepError {
     let error = MissingFile(path.to_owned());
     let help = match is_pattern(path).then(|| nearest_pattern(tree, path)) {
@@ -129,7 +130,7 @@ fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
         return None;
     }
     if existing.len() == wanted.len() + 1 {
-        // For example, the name of an archive.
+        // `first` is the additional directory, for example the name of an archive.
         let (first, rest) = path.split_once('/')?;
         let found = similar_pattern(pattern, rest)?;
         return Some(format!("{first}/{found}"));

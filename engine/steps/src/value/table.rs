@@ -247,7 +247,8 @@ impl TextWriter {
         self.out.push(chunk)
     }
 
-    /// Ends the text and returns a reader of it and its claim, for callers that do not use it as a table.
+    /// Ends the text, for callers that do not use it as a table. Returns a reader of the text, and the claim of its
+    /// memory.
     pub fn read_back(self) -> Result<(impl Read, Option<Claim>), StepError> {
         Ok((self.out.read_back()?, self.claim))
     }
@@ -272,7 +273,7 @@ impl Write for TextWriter {
 }
 
 impl InMemoryText {
-    /// Allocates memory for the text of a file of `bytes` bytes, if it is free.
+    /// Allocates memory for the text of a file of `bytes` bytes. Returns `None` if this memory is not free.
     fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
         let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
         let claim = context.objects.try_claim_for_result(bytes)?;

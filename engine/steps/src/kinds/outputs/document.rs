@@ -1,4 +1,4 @@
-//! `document`: a JSON object from the bundle in which rows of queries replace some members.
+//! `document`: copies a JSON object from the bundle. Rows of queries replace some of the object's members.
 //!
 //! Members are read and written one by one, so memory depends only on the largest member that is copied.
 

@@ -119,7 +119,7 @@ impl Publish {
     }
 }
 
-/// Returns whether two files have the same bytes, or are directories.
+/// Returns whether both files have the same bytes, or both are directories.
 fn has_same_bytes(
     context: &Context,
     opener: &Opener,

@@ -208,7 +208,7 @@ impl PublishedListing {
         })
     }
 
-    /// Marks files that may be hard links to cached objects as changed, so that they are written again.
+    /// Marks as changed all files that may be hard links to cached objects, so that they are written again.
     pub(super) fn without_objects(&self) -> PublishedListing {
         self.trusting(|index| {
             let kind = self.files.get(index).map(|file| file.origin.kind);
@@ -218,8 +218,8 @@ impl PublishedListing {
 
     /// Adds entries for the files of `desired` with these `indices`, which must be sorted.
     ///
-    /// The caller stores this listing before it writes the files, so that a later publication recognises these files after
-    /// an interruption.
+    /// The caller stores this listing before it writes the files. If the publication is interrupted, a later
+    /// publication then recognises these files.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),

@@ -219,7 +219,7 @@ impl Manifest {
         self
     }
 
-    /// Returns the files of the record for a copy of the tree on another machine, as pairs of name and content. Omits
+    /// Returns the files of the record, as pairs of name and content, for a copy of the tree on another machine. Omits
     /// facts about this machine, such as paths, times and inodes. Therefore equal trees have equal records.
     pub fn for_copy(&self, data_dir: &Path) -> io::Result<[(&'static str, Vec<u8>); 2]> {
         let manifest = Manifest {
@@ -302,9 +302,9 @@ impl Manifest {
         }
     }
 
-    /// Writes a manifest that marks the tree as incomplete, before any file is written. The manifest lists the new
-    /// `directories`, so that the next publication recognises them as published after an interruption. All other values
-    /// come from `before`, the earlier manifest.
+    /// Writes a manifest that marks the tree as incomplete. Call this before any file is written. The manifest lists
+    /// the new `directories`. If the publication is interrupted, the next publication then recognises them as
+    /// published. All other values come from `before`, the earlier manifest.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,

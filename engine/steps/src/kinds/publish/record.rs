@@ -115,7 +115,8 @@ pub fn record_preparation(
     })
 }
 
-/// Changes the manifest of a complete tree, if no other process is publishing and the tree has the key `key`, if given.
+/// Changes the manifest of a complete tree. Does nothing if another process is publishing. If `key` is given, also does
+/// nothing if the tree has a different key.
 fn update(
     data_dir: &Path,
     competition: &str,

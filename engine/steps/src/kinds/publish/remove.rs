@@ -1,4 +1,5 @@
-//! Removes a publication, while holding the lock that publications take, and counts the disk space that this frees.
+//! Removes a publication, and counts the disk space that this frees. While it works, it holds the lock that
+//! publications take.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -37,7 +38,7 @@ impl RemovedFiles {
 #[derive(Debug, Default)]
 pub struct Remover {
     is_dry_run: bool,
-    /// The remaining hard links of files that have several: by device and inode.
+    /// For each file with several hard links, by device and inode: the number of links that remain.
     links: HashMap<(u64, u64), u64>,
 }
 

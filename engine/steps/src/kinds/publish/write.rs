@@ -259,7 +259,7 @@ fn make_directories(root: &Path, changes: &Changes) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Writes the new file with an index and returns its metadata.
+/// Writes the new file that has this index in the tree. Returns its metadata.
 type WriteFn<'a> = &'a (
         dyn Fn(u32, &TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
             + Sync

@@ -114,8 +114,8 @@ pub(crate) fn members(
     listed.map_err(|cause| undecodable_file(path, cause))
 }
 
-/// A file whose reads fail after a cancellation. With another file, a parser may read millions of members before the
-/// cancellation takes effect.
+/// A file whose reads fail after a cancellation. With an ordinary file, a parser may read millions of members before
+/// the cancellation takes effect.
 pub(crate) struct CancellableFile<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,

@@ -263,7 +263,8 @@ impl Chunk {
     }
 }
 
-/// Returns the end of a zip member without extra fields: header, name and compressed bytes.
+/// Returns where the record of a zip member would end if it had no extra fields. The record consists of header, name
+/// and compressed bytes.
 fn min_record_end(location: &FileLocation, name: usize) -> u64 {
     location
         .offset

@@ -28,7 +28,7 @@ pub struct TreeEntry {
     pub content: Option<ContentRef>,
 }
 
-/// Approximate memory of a file in a tree, in bytes, with its path.
+/// Approximate memory in bytes of a file in a tree, including its path.
 const FILE_BYTES: u64 = 130;
 
 /// Returns the memory in bytes of a step's loaded input trees.

@@ -83,7 +83,7 @@ pub(super) enum PathError {
     #[error("there is no `{step}` in {}", .parent.as_ref().map_or("the JSON value".to_owned(), |path| format!("`{path}`")))]
     NoStep {
         step: String,
-        /// The object or list without this step. `None` for the entire value.
+        /// Path of the object or list that does not contain `step`. `None` if this is the entire value.
         parent: Option<String>,
     },
     #[error(
@@ -152,7 +152,7 @@ fn lines<'r>(
             Ok(JsonLine::Value(value)) => RecordContent::Value(value),
             Err(error) => return Some(Err(BoxError::from(error))),
         };
-        // Chunks count lines, including empty lines, which are not records.
+        // The lines of a chunk include empty lines, which are not records.
         let chunk = (lines.number() - 1) / chunk;
         Some(Ok(Record { content, chunk }))
     }))

@@ -405,7 +405,7 @@ fn stored(declared: &Column) -> StoredColumn {
     column(&declared.name.value, kind, false)
 }
 
-/// Properties of declared columns that the schema lacks.
+/// Properties of the declared columns. The schema does not contain these properties.
 #[derive(Default)]
 struct DeclaredTypes {
     /// The types that pandas infers for columns that queries read as text.

@@ -227,8 +227,11 @@ impl CutColumn {
         Ok(Ranks { ranks, from })
     }
 
-    /// Fails if `from` and all values are strings, and no value has the form of `from`, because `2024-11-1` is not in
-    /// chronological order with strings such as `2024-11-01`. Words without digits have no form.
+    /// Compares the form of `from` with the form of the values. Does nothing unless `from` and all values are strings,
+    /// and `from` or all values begin with a digit.
+    ///
+    /// Fails if no value begins with the form of `from`. For example, `2024-11-1` is not in chronological order with
+    /// strings such as `2024-11-01`. Also fails if the values are dates and `from` only has the form of a date.
     fn check_form(&self, from: &ArrayRef, values: &[ArrayRef]) -> Result<(), StepError> {
         let Some(from) = from.as_string_opt::<i64>().map(|from| from.value(0)) else {
             return Ok(());
