@@ -12,9 +12,9 @@ use crate::wire::calls::Protocol;
 /// Limits and timeouts of all downloads of a process.
 #[derive(Clone)]
 pub struct DownloadOptions {
-    /// URL of the API, with or without `/api/v1`.
+    /// URL of the API for [`Protocol::Rest`], with or without `/api/v1`.
     pub endpoint: String,
-    /// URL of the API's methods. `None` means that it is derived from `endpoint`.
+    /// URL of the API for [`Protocol::Rpc`]. `None` means that this URL is derived from `endpoint`.
     pub rpc_endpoint: Option<String>,
     /// The protocol to try first.
     pub protocol: Protocol,
@@ -30,7 +30,7 @@ pub struct DownloadOptions {
     pub range: u64,
     /// Time without bytes, or with less than the minimum rate, after which a connection is closed.
     pub stall: Duration,
-    /// Time after which a download fails if the host never responded, for example because its name does not exist.
+    /// Time after which a download fails if the host never responded, for example because the host does not exist.
     pub first_contact: Duration,
     /// Number of consecutive failures, without a completed piece between them, after which a download fails.
     pub attempts: u32,

@@ -16,7 +16,7 @@ fn a_deleted_bundle_has_the_stated_content() -> Outcome {
     let record = fixture.context.store.source(&fixture.target())?;
     let stated = record.ok_or("no record")?.content();
     std::fs::remove_file(fixture.target())?;
-    // The cache's record does not show from which data directory the bundle was.
+    // The cache records the content of the bundle, but not the data directory, so this record does not suffice.
     assert_eq!(source.state(&fixture.context)?, SourceState::Missing);
     assert_eq!(source.location(), None);
     let state = |md5: Option<&str>, stated: &Content| {

@@ -175,7 +175,8 @@ pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes of an interrupted download of a source's file, or of the bundle (`None`).
+/// Returns the disk space in bytes that an interrupted download occupies. `file` is the file of a source. `None` means
+/// the bundle.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data

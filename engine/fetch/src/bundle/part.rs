@@ -219,8 +219,9 @@ impl Source for PartOfBundle {
 const MAX_FILES: usize = 100;
 
 impl PartOfBundle {
-    /// Fetches the members one by one, and writes them into the archive, whose locked file is `partial`. Returns `false` if
-    /// the API does not list all required members, or lists more than [`MAX_FILES`] of them.
+    /// Fetches the members one by one, and writes them into an archive. This process holds the lock of `partial`, the
+    /// file of this archive. Returns `false` if the API does not list all required members, or lists more than
+    /// [`MAX_FILES`] of them.
     pub(super) fn fetch_one_by_one(
         &self,
         network: &Network,

@@ -33,7 +33,8 @@ const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
 /// Limits the memory of a session to a few megabytes, because a chunk has at most a few hundred kilobytes.
 const MAX_QUEUED_CHUNKS: usize = 16;
 
-/// The end of a connection. `round` and the number of the `address` are the session's values at the connection's start.
+/// The end of a connection. `round` and `address` (the number of an address) are the session's values at the
+/// connection's start.
 struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
@@ -192,8 +193,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the failure of a download without ranges whose bytes on disk differ from the written bytes. Without ranges,
-    /// single pieces cannot be fetched again, so the entire download fails.
+    /// In a download without ranges, returns the failure if the bytes on disk differ from the written bytes. Without
+    /// ranges, single pieces cannot be fetched again, so the entire download fails.
     fn lost_bytes(&self) -> Trouble {
         Trouble::Broken {
             host: self.order.item.owner(),

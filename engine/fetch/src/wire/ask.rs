@@ -254,7 +254,7 @@ pub(crate) async fn authorize(
     })
 }
 
-/// Returns a valid access token of a login that is not `rejected`. Requests a new token if necessary.
+/// Returns a valid access token of a login, but never the token `rejected`. Requests a new token if necessary.
 async fn token_of(
     shared: &Shared,
     login: &Login,

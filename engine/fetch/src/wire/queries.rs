@@ -128,7 +128,7 @@ async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T,
 pub struct Account {
     /// The account's name, if the API sends it.
     pub user: Option<String>,
-    /// The server's time at which it answered.
+    /// The time of the server's clock when the server answered.
     pub server_time: Option<SystemTime>,
     /// The host that answered.
     pub host: String,

@@ -173,13 +173,14 @@ pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// After a time without transfers, the bytes that the rate allows in this duration may be transferred at once.
+/// After a time without transfers, a burst is allowed: as many bytes at once as the rate allows in this duration.
 const BURST: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     rate: Option<u64>,
-    /// The time until which the bytes taken so far use the rate. Later bytes must wait until then.
+    /// At the maximum rate, the transfer of all bytes taken so far lasts until this time. Further bytes must wait for
+    /// it.
     used_until: Mutex<Option<Instant>>,
 }
 

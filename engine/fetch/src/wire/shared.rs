@@ -87,7 +87,7 @@ impl Shared {
         })
     }
 
-    /// Returns the credentials for the API. Each call searches for them until they are found.
+    /// Returns the credentials for the API. Searches for them, unless an earlier call has found them.
     pub(crate) fn credentials(&self) -> Result<&FoundCredentials, FetchError> {
         if let Some(found) = self.credentials.get() {
             return Ok(found);
