@@ -75,8 +75,8 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
-    /// Returns whether each row of the answers belongs to at least one of the columns with true values, because these columns
-    /// are classes.
+    /// Returns whether the columns with true values are classes. In this case, each row of the answers belongs to at
+    /// least one class.
     pub fn has_classes_as_columns(&self) -> bool {
         self.spec.metric.metric.has_classes_as_columns()
     }
@@ -158,7 +158,8 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
-    /// Grades rows of a submission, in this order, as if the file contained only them. A row can be repeated.
+    /// Grades only some rows of a submission, as if the file contained no others. `rows` contains their indices, from
+    /// 0, in the order in which they are graded. An index can be repeated.
     pub fn grade_rows(&self, answers: &Frame, submission: &Frame, rows: Vec<u32>) -> GradeOutcome {
         let outcome = Pair::new(answers, submission).and_then(|mut pair| {
             pair.submission.select(rows);

@@ -197,7 +197,7 @@ pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     }
     let mut rest = std::mem::take(items).into_iter().rev().peekable();
     let mut sorted: Vec<T> = rest.next().into_iter().collect();
-    // A descending run at the start is reversed. Another run is kept.
+    // If the list begins with a descending run, the run is reversed. A run that does not descend is kept.
     let falls = rest
         .peek()
         .zip(sorted.first())

@@ -18,7 +18,7 @@ use crate::metrics::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
     scores: Vec<f64>,
-    /// Stored, because every submission needs the thresholds, and computing the median is expensive.
+    /// The thresholds are stored, because every submission needs them, and computing the median is expensive.
     thresholds: Thresholds,
 }
 

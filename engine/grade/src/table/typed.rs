@@ -79,7 +79,7 @@ enum Type {
     Object,
 }
 
-/// A cell of an `object` column, in the order in which JSON values are tried.
+/// A cell of an `object` column. The parser tries the variants in this order.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum ObjectCell {
