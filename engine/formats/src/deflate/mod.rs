@@ -18,7 +18,8 @@ use self::codes::{
 };
 use self::window::Window;
 
-/// The order of the symbols in which a block stores the lengths of their codes in the code of code lengths.
+/// The code of code lengths has 19 symbols. The header of a block contains the code length of each of them, in this
+/// order.
 const LENGTHS_ORDER: [usize; 19] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];

@@ -108,7 +108,7 @@ pub enum CsvError {
         /// The requested type.
         kind: ColumnType,
     },
-    /// The text of the second pass differs from the text of the first pass.
+    /// A second pass over the file found a different content than the first pass.
     #[error(
         "the file changed while it was read: its content differs after {found} of {expected} rows"
     )]

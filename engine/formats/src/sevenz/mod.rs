@@ -170,7 +170,7 @@ fn path(entry: &ArchiveEntry) -> Result<Option<String>, ArchiveError> {
     } else {
         0
     };
-    // No Unix type, a regular file, or a directory.
+    // The values mean that there is no Unix type, a regular file, or a directory.
     let regular = matches!(unix_type, 0 | 0o100_000 | 0o040_000);
     if entry.has_windows_attributes && (!regular || attributes & REPARSE_POINT != 0) {
         return Err(ArchiveError::NotAFile {
@@ -237,7 +237,8 @@ fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHead
     };
     // The offset and length of the archive header, or of the description of the compressed archive header.
     let (offset, length) = (number(12), number(20));
-    // The codec would search for a missing header, which this function could not check.
+    // The start may lack the position of the archive header. The codec would then search for this header, but this
+    // function could not check the header that the codec finds.
     if length == 0 {
         return match start.get(8..) {
             Some(rest) if rest.iter().any(|byte| *byte != 0) => Ok(None),
