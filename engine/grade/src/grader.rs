@@ -277,8 +277,7 @@ impl Grader {
     }
 
     /// If `refusal` is about the number of rows, adds an identifier to its message as an example. If rows are missing,
-    /// it is an identifier without a row in the submission. If there are too many rows, it is an unknown or a repeated
-    /// identifier.
+    /// the example has no row in the submission. If there are too many rows, the example is unknown or repeated.
     fn with_odd_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
         let (expected, found) = (pair.answers.len(), pair.submission.len());
         let is_short = (1..expected).contains(&found);

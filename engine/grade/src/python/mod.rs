@@ -108,7 +108,7 @@ pub fn sum(values: &[f64]) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Like [`sum`], for values that are never all in memory.
+/// Like [`sum`], for values that are not all in memory at the same time.
 pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     let mut buffer = Vec::with_capacity(BUFFER);
     let sums = std::iter::from_fn(|| {

@@ -1,7 +1,7 @@
 //! Kaggle's medals.
 //!
-//! The threshold of a medal is the score at the rank in this table (<https://www.kaggle.com/progression>). Percentages are
-//! of the number of teams.
+//! The threshold of a medal is the score at the rank in this table (<https://www.kaggle.com/progression>). A percentage
+//! is a fraction of the number of teams.
 //!
 //! | teams | gold | silver | bronze |
 //! |---|---|---|---|
