@@ -161,7 +161,7 @@ fn canonical_cells_are_requoted_for_the_dialect() {
     }
 }
 
-/// Zeros of both signs are equal but are formatted differently.
+/// 0.0 and -0.0 are equal, but must be formatted differently, even if one follows the other.
 #[test]
 fn repeated_doubles_are_formatted_the_same() {
     let mut writer = CsvWriter::new(Vec::new());

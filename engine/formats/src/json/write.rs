@@ -50,7 +50,7 @@ pub enum JsonWriteError {
 /// 10^10, because `to_json` writes ten fraction digits (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// Length in bytes at which the collected text is written to the output.
+/// When the collected text has this number of bytes, it is written to the output.
 const FLUSH_BYTES: usize = 64 * 1024;
 
 impl JsonValue {

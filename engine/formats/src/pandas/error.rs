@@ -71,7 +71,8 @@ pub enum CsvError {
         /// Maximum number of fields.
         limit: usize,
     },
-    /// Short rows lack many more fields than the rows before them have bytes. Adding these fields would need too much memory.
+    /// Short rows lack more fields in total than the length of the file allows. Adding these fields would need too much
+    /// memory.
     #[error(
         "the rows up to row {row} (byte {offset}) are too short: they lack {missing} fields of the {width} columns, \
          many more than these rows have bytes; the header may belong to another file"

@@ -53,7 +53,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// `schema` contains the types of the columns in the file, which has `length` bytes.
+    /// Creates a converter for a file of `length` bytes. `schema` contains the types of the columns in the file.
     pub(super) fn new(schema: SchemaRef, limits: &DecodingLimits, length: u64) -> Self {
         Texts {
             schema,
