@@ -28,11 +28,11 @@ pub struct DownloadOptions {
     pub piece: u64,
     /// Maximum length of a range request in bytes. Must be a multiple of `piece`.
     pub range: u64,
-    /// Time without bytes, or with less than the minimum rate, after which a connection is closed.
+    /// A connection is closed if it receives no bytes, or fewer bytes than the minimum rate, for this time.
     pub stall: Duration,
     /// Time after which a download fails if the host never responded, for example because the host does not exist.
     pub first_contact: Duration,
-    /// Number of consecutive failures, without a completed piece between them, after which a download fails.
+    /// A download fails after this number of consecutive failures. A completed piece resets the count.
     pub attempts: u32,
     /// Pause after the first failure. It doubles with each further failure, up to a minute. With the defaults, a download
     /// survives ten minutes without a network.

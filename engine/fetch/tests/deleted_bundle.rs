@@ -1,4 +1,5 @@
-//! The results of a deleted bundle are used if the caller states its content, until a step needs the bytes.
+//! If the caller states the content of a deleted bundle, cached results are used. Only a step that needs the bytes of
+//! the bundle fails.
 
 use crate::common;
 use common::{Fixture, ID, Outcome, content, search};

@@ -39,7 +39,8 @@ pub struct PartOfBundle {
 }
 
 impl PartOfBundle {
-    /// Creates a source for the selected members of the bundle `whole`, stored in the same directory.
+    /// Creates a source for the selected members of the bundle `whole`. The part is stored in the directory of this
+    /// bundle.
     pub fn new(whole: KaggleBundle, members: Members) -> PartOfBundle {
         let key = Digest::of_bytes(members.patterns().join("\n").as_bytes()).to_string();
         let key = key.get(..12).unwrap_or(&key);

@@ -146,7 +146,7 @@ async fn follow_redirects(
         if !shared.endpoint.is_trusted(&to) {
             return Ok(Reply::Elsewhere(to));
         }
-        // Valid credentials never lead to a login page, so it receives no request with credentials.
+        // A request with valid credentials is never redirected to a login page, so no request is sent to a login page.
         if is_login(&to) {
             let host = host(&to);
             return Err(Stop::Fatal(FetchError::LoginPage { host }));

@@ -16,7 +16,7 @@ use crate::wire::location::{Item, Location, LocationKind, Message, host};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// After this number of pages, the list of files ends, even if the API announces more pages.
+/// At most this number of pages of a file list is requested, even if the API announces more.
 const MAX_PAGES: usize = 1000;
 
 /// After a page that completes this number of files, no further page is requested.

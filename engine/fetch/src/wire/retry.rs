@@ -60,7 +60,7 @@ impl Retry {
     /// Counts a failure and returns the next action. Returns an error after too many failures, or if the server requests
     /// too long a pause.
     ///
-    /// `kept` returns the help for [`FetchError::GaveUp`], which describes the part of the download that was kept.
+    /// `kept` returns the help for [`FetchError::GaveUp`]. This help describes the part of the download that was kept.
     pub(crate) fn next(
         &mut self,
         options: &DownloadOptions,

@@ -160,8 +160,9 @@ fn client(options: &DownloadOptions) -> Result<Client, FetchError> {
     })
 }
 
-/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. After
-/// [`REPORT_SILENCE_AFTER`], reports the wait. `offset` is the offset of the requested bytes. It is used only in messages.
+/// Sends a request to `url`. Waits for the header of the response until the stall timeout ends. After
+/// [`REPORT_SILENCE_AFTER`], reports the wait. `offset` is the offset of the requested bytes. It is used only in
+/// messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,
