@@ -235,8 +235,8 @@ impl Grader {
         truth.flat_map(|columns| columns.names(answers)).collect()
     }
 
-    /// Returns the columns by which rules, or the joins of the metric's queries, pair the rows of the answers and of the
-    /// submission.
+    /// Returns the columns by which rows of the answers are paired with rows of the submission. Rules pair rows, and so
+    /// do the joins of the metric's queries.
     pub fn identifiers(&self) -> Vec<&str> {
         let queries = self.queries().into_iter();
         let joined = queries.flat_map(|query| query.tree().join_keys());
@@ -246,7 +246,7 @@ impl Grader {
             .collect()
     }
 
-    /// Returns the columns by which rules pair the rows of the answers and of the submission.
+    /// Returns the columns by which rules pair rows of the answers with rows of the submission.
     pub fn identifiers_of_rules(&self) -> Vec<&str> {
         let rules = self.spec.rules.iter();
         let rules = rules.filter(|rule| rule.rule.identifies_rows());
@@ -255,8 +255,8 @@ impl Grader {
             .collect()
     }
 
-    /// Returns whether an identifier can have several rows, because the metric groups rows by it or because a query pairs
-    /// the rows.
+    /// Returns whether an identifier can have several rows. This is the case if the metric groups rows by it, or if a
+    /// query pairs the rows.
     pub fn groups_rows(&self) -> bool {
         let ids = self.identifiers();
         let mut columns = self.spec.metric.columns.iter();

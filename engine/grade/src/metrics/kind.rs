@@ -91,7 +91,7 @@ pub trait Metric: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns a summary that describes the metric with these parameters better than [`Definition::summary`].
+    /// Returns a summary for the parameters of this metric, if [`Definition::summary`] does not describe them well.
     fn summary(&self) -> Option<&'static str> {
         None
     }

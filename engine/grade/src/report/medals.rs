@@ -90,7 +90,8 @@ impl Medals {
 }
 
 impl Leaderboard {
-    /// Parses a CSV with the column `score` (in any case), best score first. Ignores other columns and a byte order mark.
+    /// Parses a CSV with the column `score` (in upper or lower case). The best score is first. Ignores other columns
+    /// and a byte order mark.
     pub fn parse(text: &str) -> Result<Self, LeaderboardError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.lines().enumerate();
