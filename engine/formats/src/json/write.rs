@@ -288,7 +288,8 @@ impl<'a, S: Style> Printer<'a, S> {
         Ok(())
     }
 
-    /// Writes what precedes the element with this index: a comma, unless it is the first element, and a line break.
+    /// Writes the separator before the element with this index. It is a comma (not before the first element) and a line
+    /// break.
     fn separate(&mut self, index: usize, level: usize) {
         if index > 0 {
             self.push(self.comma);
