@@ -109,7 +109,7 @@ pub enum FetchError {
         found: String,
         expected: String,
         attempts: u32,
-        /// Whether the server sent the expected MD5. Otherwise it is the published MD5.
+        /// Whether `expected` is the MD5 that the server sent. Otherwise `expected` is the published MD5.
         server_sent_md5: bool,
     },
     #[error("the bundle is not a complete zip archive: {reason}")]
@@ -395,10 +395,10 @@ pub enum Trouble {
         /// The host, and the proxy, if there is one.
         host: String,
         cause: String,
-        /// Time since the first request to the host, if it never answered.
+        /// Time since the first request to the host. `None` if the host has answered a request.
         unanswered: Option<Duration>,
     },
-    /// Is not repeated, because the host would send the same certificate.
+    /// The request is not repeated, because the host would send the same certificate.
     #[error("the certificate of {host} is not valid: {cause}")]
     Certificate { host: String, cause: String },
     /// Is not repeated, because the proxy would refuse again.
@@ -419,7 +419,7 @@ pub enum Trouble {
         host: String,
         offset: u64,
         time: Duration,
-        /// Time since the first request to the host, if it never answered.
+        /// Time since the first request to the host. `None` if the host has answered a request.
         unanswered: Option<Duration>,
     },
     #[error(
@@ -486,7 +486,7 @@ impl Trouble {
         }
     }
 
-    /// Returns the time since the first request to the host, if it never answered.
+    /// Returns the time since the first request to the host, or `None` if the host has answered a request.
     pub(crate) fn unanswered(&self) -> Option<Duration> {
         match self {
             Trouble::Unreachable { unanswered, .. } | Trouble::Stalled { unanswered, .. } => {

@@ -6,7 +6,7 @@
 //! resume/      state that survives a process: partial file, piece map, running digests
 //! wire/        the API and the object store: URLs, meaning of responses, retries, rate limit
 //! network      the handle that the other modules use     credentials   finds and renews credentials
-//! options      limits and timeouts; reports that a download is waiting; a clock that tests can replace
+//! options      limits and timeouts; the reports about waiting downloads; a clock that tests can replace
 //! ```
 //!
 //! Each of `bundle`, `download`, `resume` and `wire` depends only on the modules listed after it.

@@ -13,9 +13,9 @@ use crate::wire::proxy::Proxies;
 /// Limits and timeouts of all downloads of a process.
 #[derive(Clone)]
 pub struct DownloadOptions {
-    /// URL of the API, with or without `/api/v1`.
+    /// URL of the API for [`Protocol::Rest`], with or without `/api/v1`.
     pub endpoint: String,
-    /// URL of the API's methods. `None` means that it is derived from `endpoint`.
+    /// URL of the API for [`Protocol::Rpc`]. `None` means that this URL is derived from `endpoint`.
     pub rpc_endpoint: Option<String>,
     /// The protocol to try first.
     pub protocol: Protocol,
@@ -29,11 +29,11 @@ pub struct DownloadOptions {
     pub piece: u64,
     /// Maximum length of a range request in bytes. Must be a multiple of `piece`.
     pub range: u64,
-    /// Time without bytes, or with less than the minimum rate, after which a connection is closed.
+    /// A connection is closed if it receives no bytes, or fewer bytes than the minimum rate, for this time.
     pub stall: Duration,
-    /// Time after which a download fails if the host never responded, for example because its name does not exist.
+    /// Time after which a download fails if the host never responded, for example because the host does not exist.
     pub first_contact: Duration,
-    /// Number of consecutive failures, without a completed piece between them, after which a download fails.
+    /// A download fails after this number of consecutive failures. A completed piece resets the count.
     pub attempts: u32,
     /// Pause after the first failure. It doubles with each further failure, up to a minute. With the defaults, a download
     /// survives ten minutes without a network.

@@ -1,4 +1,4 @@
-//! Each kind of source meets the common requirements of sources.
+//! Checks that each kind of source meets the requirements that all sources have in common.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The results of a deleted bundle are used if the caller states its content, until a step needs the bytes.
+//! If the caller states the content of a deleted bundle, cached results are used. Only a step that needs the bytes of
+//! the bundle fails.
 
 use crate::common;
 use common::{Fixture, ID, Outcome, content, search};
@@ -16,7 +17,7 @@ fn a_deleted_bundle_has_the_stated_content() -> Outcome {
     let record = fixture.context.store.source(&fixture.target())?;
     let stated = record.ok_or("no record")?.content();
     std::fs::remove_file(fixture.target())?;
-    // The cache's record does not show from which data directory the bundle was.
+    // The cache records the content of the bundle, but not the data directory, so this record does not suffice.
     assert_eq!(source.state(&fixture.context)?, SourceState::Missing);
     assert_eq!(source.location(), None);
     let state = |md5: Option<&str>, stated: &Content| {

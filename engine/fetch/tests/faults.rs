@@ -1,4 +1,4 @@
-//! Faults of all kinds, at several bytes of the download. Each ends with the right bytes or the right error.
+//! Injects each kind of fault at several offsets of a download. The download must end with the right bytes or error.
 
 use crate::common;
 use std::sync::Mutex;
@@ -100,7 +100,7 @@ fn downloads_survive_or_report_faults_at_any_byte() {
         ("drop three times", Kind::Drop, 3, right(1, 3)),
         ("drop always", Kind::Drop, 0, End::Error("broke at byte")),
         ("stall", stall.clone(), 1, right(1, 1)),
-        // The error reports silence or a slow transfer, because bytes may have arrived just before the stall.
+        // The error may report silence or a slow transfer, because bytes may have arrived just before the stall.
         ("stall always", stall, 0, End::Error(": 127.0.0.1")),
         ("throttle", Kind::Throttle(1_000_000), 0, right(1, 0)),
         ("truncate", Kind::Truncate, 1, right(1, 1)),
@@ -415,7 +415,7 @@ fn a_broken_download_without_ranges_starts_over() {
     check("drop", bundle, faults, None, &End::Right { api: 1, extra });
 }
 
-/// Each range needs a new address, in any order of the responses.
+/// The server accepts each address only once, so each range needs a new address. Responses arrive in any order.
 #[test]
 fn addresses_that_serve_only_one_request_are_renewed() {
     let bytes = content(LENGTH, 1);
@@ -451,7 +451,8 @@ fn a_download_fails_if_new_addresses_serve_no_request() {
         "{error}"
     );
     assert!(error.contains("after 3 attempts in a row"), "{error}");
-    // The first address has served a request, so it is not one of the three attempts, and its pieces reset the count.
+    // The rejection of the first address is not one of the three attempts, because this address has served a request.
+    // Each piece that the address completes resets the count of attempts, so the number of API calls varies.
     let calls = fixture.server.requests_of(Side::Api).len();
     assert!((4..16).contains(&calls), "{calls}");
 }

@@ -24,7 +24,7 @@ fn the_download_rate_is_limited() -> Outcome {
 
 #[test]
 fn a_bundle_larger_than_the_disk_is_not_downloaded() {
-    // This is more than the free space of any disk.
+    // The bundle has 2^60 bytes, which is more than the free space of any disk.
     let block = content(1 << 16, 1).into();
     let len = 1 << 60;
     let huge = Bundle::without_digest(ID, Content::Repeat { block, len });

@@ -11,7 +11,8 @@ const MD5: &str = "00000000000000000000000000000000";
 /// The end of central directory of an empty zip archive.
 const EMPTY_ZIP: &[u8] = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
-/// Only the owner of an intact archive may have changed it, so only an intact archive can be accepted.
+/// If an archive is intact but has the wrong MD5, Kaggle may have changed it. Only then does the error suggest to
+/// accept the file.
 #[test]
 fn errors_state_what_is_wrong_with_the_file() -> Outcome {
     for (content, expected) in [

@@ -215,7 +215,7 @@ fn start(fixture: &Fixture) -> Child {
         .unwrap()
 }
 
-/// The variable `FETCH_KILLS` sets the number of kills. 50 kills take a minute.
+/// The environment variable `FETCH_KILLS` sets the number of kills. 50 kills take a minute.
 #[test]
 fn killed_downloads_keep_their_complete_pieces() -> Outcome {
     let kills: u64 = std::env::var("FETCH_KILLS").map_or(Ok(4), |kills| kills.parse())?;

@@ -1,5 +1,5 @@
-//! The file at a URL is replaced by a different file of the same name only if that file has the published checksum, or if
-//! the pipeline names it as the same file.
+//! A local file is used in place of the file at a URL only if the local file has the published checksum, or if the
+//! pipeline names it as the same file.
 
 use crate::common;
 use std::fs;

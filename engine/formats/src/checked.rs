@@ -11,7 +11,7 @@ pub struct CheckedReader<R> {
 }
 
 impl<R: Read> CheckedReader<R> {
-    /// Expects exactly `bytes` bytes, with the given CRC-32 unless it is `None`.
+    /// Expects exactly `bytes` bytes. If `crc32` is not `None`, the bytes must also have this CRC-32.
     pub fn new(inner: R, bytes: u64, crc32: Option<u32>) -> Self {
         Self {
             inner,

@@ -20,13 +20,13 @@ const MATRIX: u32 = 14;
 /// Class of a matrix that is a structure. The class is the first byte of the matrix's flags.
 const STRUCTURE: u8 = 2;
 
-/// Only this number of bytes at the beginning of a compressed variable, after decompression, is searched for names.
+/// A compressed variable is decompressed and searched for names only up to this number of uncompressed bytes.
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
 /// Structures that are nested more deeply than this number of levels are not searched for names.
 const MAX_NESTING: usize = 32;
 
-/// A longer name of a variable or field, in bytes, is treated as damage. MATLAB's limit is 63.
+/// If the name of a variable or field has more bytes, the file is treated as damaged. MATLAB's limit is 63.
 const MAX_NAME_BYTES: usize = 255;
 
 /// The search ends when all paths together exceed this size in bytes. Paths repeat the names of outer structures, so

@@ -1,7 +1,7 @@
 //! Decides whether a path in an archive is safe. All archive readers use this module.
 //!
-//! A path that could lead out of the target directory is rejected, because a repaired path would point to another location.
-//! Only equivalent spellings are normalized: `./a`, `a//b`, a trailing `/`.
+//! A path that could lead out of the target directory is rejected, because a repaired path would point to another
+//! location. Paths are changed only if the location stays the same: `./a`, `a//b` and a trailing `/` are normalized.
 
 /// Maximum length of a path component that common Linux file systems accept, in bytes.
 pub const MAX_COMPONENT_BYTES: usize = 255;

@@ -82,8 +82,8 @@ pub fn decimal_digit(c: char) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// The file contains the characters that `float` and `int` accept before and after a digit, recorded by
-    /// `tests/data/python/record.py`.
+    /// `tests/data/python/record.py` recorded the characters that Python's `float` and `int` accept before and after a
+    /// digit.
     #[test]
     fn spaces_around_numbers_are_those_of_python() {
         let accepted: Vec<char> = include_str!("../tests/data/python/spaces.txt")

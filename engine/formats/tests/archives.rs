@@ -97,7 +97,8 @@ fn tar_archives_of_python_are_read() {
     );
 }
 
-/// Lists the members of a gzipped tar archive, with the content at each listed offset, or `None` if there is no index.
+/// Lists the members of a gzipped tar archive, and then reads the content of each member at its listed offset. Returns
+/// `None` if there is no index for random access.
 fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, ArchiveError> {
     let windows = RefCell::new(Vec::new());
     let mut input = GzipIndexer::new(bytes, &windows).map_err(ArchiveError::DamagedTar)?;

@@ -221,7 +221,7 @@ fn mask_codes_equal_those_of_numpy() {
     assert!(matches!(large, Err(NpyError::BadHeader { .. })));
 }
 
-/// The code of a checkerboard is five times as long as the array.
+/// The code of a checkerboard is five times as long as the array, so the code of a large one exceeds the limit.
 #[test]
 fn the_code_of_a_large_checkerboard_is_too_long() {
     let header = NpyHeader {

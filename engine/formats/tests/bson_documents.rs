@@ -34,7 +34,8 @@ fn has_nan(data: &[u8]) -> bool {
     eights.any(|eight| f64::from_le_bytes(eight.try_into().unwrap()).is_nan())
 }
 
-/// A document that is converted to JSON and back has the bytes that pymongo writes, unless the conversion fails.
+/// Converts each document to JSON and back. If the conversion succeeds, the result must have the bytes that pymongo
+/// writes.
 #[test]
 fn written_documents_equal_those_of_pymongo() {
     let mut count = 0;

@@ -30,8 +30,8 @@ fn recorded() -> Vec<(PathBuf, WriterVersions, String)> {
     found
 }
 
-/// Writes the recorded table without rows. The parquet crate cannot read the recorded file, because the empty list of row
-/// groups has no element type in it.
+/// Writes the table `empty`, which has no rows. It cannot be read from the recorded file: the list of row groups in
+/// this file is empty and has no element type, which the parquet crate rejects.
 fn no_rows(versions: &WriterVersions) -> Vec<u8> {
     let field = |name, kind| Field::new(name, kind, true);
     let schema = Schema::new(vec![

@@ -235,7 +235,8 @@ fn decoding_starts_every_few_megabytes() {
     let coded = index.spans().len() as u64;
     assert!((3..=4).contains(&coded), "{coded}");
     assert_eq!(windows.len() as u64, (coded - 1) << 15);
-    // Reads at these offsets with `capacity` spans in memory. Returns the number of bytes decoded repeatedly.
+    // Reads at the offsets `places`, with at most `capacity` spans in memory. Returns the number of bytes that were
+    // decoded repeatedly.
     let read = |capacity, places: &mut dyn Iterator<Item = usize>| {
         let index = index.clone();
         let spans = DeflateSpans::new(&packed[..], &windows[..], index);

@@ -70,8 +70,8 @@ fn rows_equal_those_of_pandas() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Adds formatted records to a table. Returns whether the rows of the table are the records, and the records. Returns `None`
-/// if a record is `None`.
+/// Adds formatted records to a table. Returns the records, and whether the table reports that they equal its rows.
+/// Returns `None` if a record is `None`.
 fn printed(
     records: Vec<Option<FormattedObject>>,
     function: FrameFunction,

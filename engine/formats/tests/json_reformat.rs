@@ -153,7 +153,8 @@ fn lines_are_formatted_or_parsed() {
     assert_eq!(found, [r#"{"a": 1}"#, list, &object, error]);
 }
 
-/// JSON values as people and programs write them: spaces, escapes, repeated keys, and all parts of the grammar.
+/// Generates JSON texts as people and programs write them: with spaces, escapes, repeated keys, and all parts of the
+/// grammar.
 fn spelled() -> impl Strategy<Value = String> {
     let string = prop_oneof![
         r#"[a-c]{0,2}"#,

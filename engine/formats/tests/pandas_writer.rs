@@ -161,7 +161,7 @@ fn canonical_cells_are_requoted_for_the_dialect() {
     }
 }
 
-/// Zeros of both signs are equal but are formatted differently.
+/// 0.0 and -0.0 are equal, but must be formatted differently, even if one follows the other.
 #[test]
 fn repeated_doubles_are_formatted_the_same() {
     let mut writer = CsvWriter::new(Vec::new());
@@ -175,7 +175,8 @@ fn repeated_doubles_are_formatted_the_same() {
 
 #[test]
 fn recorded_row_offsets_equal_searched_offsets() {
-    // Rows of all lengths, with quotes and line breaks in them, and more bytes than the buffer has.
+    // The rows have many lengths, and contain quotes and line breaks. Together they are longer than the writer's
+    // buffer.
     let mut out = tempfile::tempfile().unwrap();
     let mut writer = CsvWriter::new(&mut out).with_index();
     writer.header(["a", "b"]).unwrap();

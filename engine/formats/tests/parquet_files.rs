@@ -211,7 +211,8 @@ fn written_files_have_the_structure_of_pandas() {
     );
 }
 
-/// Zstandard compresses zeros by a factor of ten thousand, and the decoder allocates the declared size.
+/// Zstandard compresses zeros by a factor of ten thousand. The decoder allocates the declared size, so it must be
+/// checked.
 #[test]
 fn page_that_unpacks_over_the_limit_is_an_error() {
     let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; 1 << 17]));
@@ -380,7 +381,7 @@ fn repeated_text(rows: usize) -> ArrayRef {
     Arc::new(DictionaryArray::new(keys, texts))
 }
 
-/// Regression test: a text that the dictionary stores once was copied for each row of a batch.
+/// Regression test: each row of a batch received its own copy of a long text that the dictionary stores only once.
 #[test]
 fn batches_of_repeated_long_texts_are_small() {
     let rows = 5_000;
@@ -408,7 +409,7 @@ fn batches_of_repeated_long_texts_are_small() {
     }
 }
 
-/// Regression test: a dictionary stores a value of fixed length once, too, and the crate copies it for each row.
+/// Regression test: the crate copies a value of fixed length for each row, even if a dictionary stores it only once.
 #[test]
 fn batches_of_repeated_fixed_values_are_small() {
     let value = [b'x'; 100_000];
@@ -425,7 +426,7 @@ fn batches_of_repeated_fixed_values_are_small() {
     assert_eq!(count, 2_000);
 }
 
-/// The file takes 100 kB, and its texts two gigabytes.
+/// The file takes 100 kB, but its decoded texts would take two gigabytes.
 #[test]
 fn repeated_texts_exceed_the_limit() {
     let table = open(written(repeated_text(20_000))).unwrap();
@@ -435,7 +436,7 @@ fn repeated_texts_exceed_the_limit() {
     assert_eq!(exceeded.limit, Limit::Unpacked);
 }
 
-/// Regression test: one row of billions of equal values takes a few bytes in a page.
+/// Regression test: a page of a few bytes can contain one row with a list of billions of equal values.
 #[test]
 fn long_lists_exceed_the_limit() {
     let count = 20_000_000;

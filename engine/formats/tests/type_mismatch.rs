@@ -2,7 +2,8 @@
 
 use prep_formats::pandas::{ColumnType, ReadOptions, first_type_mismatch};
 
-/// Returns row, offset, content, and whether the cell is missing, of the first cell whose type is not in `fits`.
+/// Finds the first cell whose type is not in `fits`. Returns its row, its offset, its content, and whether it is
+/// missing.
 fn find(text: &str, column: &str, fits: &[ColumnType]) -> Option<(u64, u64, String, bool)> {
     let options = ReadOptions::default();
     let found = first_type_mismatch(text.as_bytes(), &options, column, |kind| {

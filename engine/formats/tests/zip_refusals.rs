@@ -289,7 +289,7 @@ fn member_inside_a_file_is_rejected() {
     );
 }
 
-/// 3,000 members, each with a path of 1,480 directories.
+/// Lists 3,000 members. The path of each member has 1,480 directories.
 #[test]
 fn deep_paths_take_linear_time() {
     let members: Vec<Member> = (0..3000)

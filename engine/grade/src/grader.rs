@@ -75,8 +75,8 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
-    /// Returns whether each row of the answers belongs to at least one of the columns with true values, because these columns
-    /// are classes.
+    /// Returns whether the columns with true values are classes. In this case, each row of the answers belongs to at
+    /// least one class.
     pub fn has_classes_as_columns(&self) -> bool {
         self.spec.metric.metric.has_classes_as_columns()
     }
@@ -158,7 +158,8 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
-    /// Grades rows of a submission, in this order, as if the file contained only them. A row can be repeated.
+    /// Grades only some rows of a submission, as if the file contained no others. `rows` contains their indices, from
+    /// 0, in the order in which they are graded. An index can be repeated.
     pub fn grade_rows(&self, answers: &Frame, submission: &Frame, rows: Vec<u32>) -> GradeOutcome {
         let outcome = Pair::new(answers, submission).and_then(|mut pair| {
             pair.submission.select(rows);
@@ -234,8 +235,8 @@ impl Grader {
         truth.flat_map(|columns| columns.names(answers)).collect()
     }
 
-    /// Returns the columns by which rules, or the joins of the metric's queries, pair the rows of the answers and of the
-    /// submission.
+    /// Returns the columns by which rows of the answers are paired with rows of the submission. Rules pair rows, and so
+    /// do the joins of the metric's queries.
     pub fn identifiers(&self) -> Vec<&str> {
         let queries = self.queries().into_iter();
         let joined = queries.flat_map(|query| query.tree().join_keys());
@@ -245,7 +246,7 @@ impl Grader {
             .collect()
     }
 
-    /// Returns the columns by which rules pair the rows of the answers and of the submission.
+    /// Returns the columns by which rules pair rows of the answers with rows of the submission.
     pub fn identifiers_of_rules(&self) -> Vec<&str> {
         let rules = self.spec.rules.iter();
         let rules = rules.filter(|rule| rule.rule.identifies_rows());
@@ -254,8 +255,8 @@ impl Grader {
             .collect()
     }
 
-    /// Returns whether an identifier can have several rows, because the metric groups rows by it or because a query pairs
-    /// the rows.
+    /// Returns whether an identifier can have several rows. This is the case if the metric groups rows by it, or if a
+    /// query pairs the rows.
     pub fn groups_rows(&self) -> bool {
         let ids = self.identifiers();
         let mut columns = self.spec.metric.columns.iter();
@@ -276,8 +277,7 @@ impl Grader {
     }
 
     /// If `refusal` is about the number of rows, adds an identifier to its message as an example. If rows are missing,
-    /// it is an identifier without a row in the submission. If there are too many rows, it is an unknown or a repeated
-    /// identifier.
+    /// the example has no row in the submission. If there are too many rows, the example is unknown or repeated.
     fn with_odd_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
         let (expected, found) = (pair.answers.len(), pair.submission.len());
         let is_short = (1..expected).contains(&found);

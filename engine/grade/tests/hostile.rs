@@ -108,7 +108,8 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             (masks(metric), "y\n1 5\n".to_owned(), format!("y\n{rle}\n")),
         );
     }
-    // First, one slice that consists of many rows and whose first row has many runs. Then as many volumes as rows.
+    // In the first submission, one slice consists of many rows, and the first of these rows has many runs. In the
+    // second, all slices belong to one volume.
     let volumes = json!({ "hausdorff_of_volumes": {
         "column": "y", "width": "w", "height": "h", "slice": "id", "stacked_by": "_", "surplus_rows": "ignore",
     } });
@@ -141,7 +142,7 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             format!("id,y\n{stacked}"),
         ),
     );
-    // The largest possible volume. Its lines across the slices are long, and their voxels are far apart in memory.
+    // This volume has the maximum size. Its lines across the slices are long, and their voxels are far apart in memory.
     let deep: String = (0..38_000)
         .map(|row| format!("a_{row},1 1 {} 1\n", 28 * 300 + 29))
         .collect();

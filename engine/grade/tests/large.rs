@@ -1,4 +1,5 @@
-//! Tests that submissions of millions of rows get the same score if they are read from a file in chunks or from memory.
+//! Tests that a submission of millions of rows gets the same score, whether it is read in chunks from a file or from
+//! memory.
 
 use std::io::Write as _;
 

@@ -95,7 +95,8 @@ fn is_expected(outcome: &GradeOutcome, expected: &str) -> bool {
     match (outcome, expected.parse::<f64>()) {
         (GradeOutcome::Invalid(_), Err(_)) => true,
         (GradeOutcome::Score { value, .. }, Ok(expected)) => {
-            // A score near 0 can be the difference of two numbers near 1.
+            // A score near 0 can be the difference of two numbers near 1, so the tolerance does not shrink with the
+            // score.
             let tolerance = 2e-13 * expected.abs().max(1.0);
             value == &expected
                 || (value.is_nan() && expected.is_nan())

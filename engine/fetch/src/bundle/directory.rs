@@ -241,7 +241,7 @@ impl Members {
         self.patterns.get(position).map(String::as_str)
     }
 
-    /// Returns the number of bytes to transfer for the selected members, without the central directory.
+    /// Returns the number of bytes to transfer for the selected members. The central directory is not counted.
     pub fn bytes(&self, entries: &[ZipEntry]) -> u64 {
         let selected = entries.iter().filter(|entry| self.selects(entry));
         selected

@@ -44,7 +44,7 @@ pub struct KaggleBundle {
 }
 
 impl KaggleBundle {
-    /// Creates the source. If `ID.zip` and `ID/ID.zip` are in none of the directories of `search`, the source downloads the
+    /// Creates the source. If no directory of `search` contains `ID.zip` or `ID/ID.zip`, the source downloads the
     /// bundle to `DATA/ID/ID.zip`. `kaggle` is Kaggle's id of the competition.
     ///
     /// A file with a different MD5 than `md5` is an error.
@@ -99,7 +99,7 @@ impl KaggleBundle {
     }
 }
 
-/// Takes the lock for downloading `target`, waiting for other processes. Returns `None` if `target` exists.
+/// Takes the lock for downloading `target`. Waits while another process holds it. Returns `None` if `target` exists.
 pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partial>>, StepError> {
     loop {
         context.check()?;
@@ -175,7 +175,8 @@ pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes of an interrupted download of a source's file, or of the bundle (`None`).
+/// Returns the disk space in bytes that an interrupted download occupies. `file` is the file of a source. `None` means
+/// the bundle.
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data

@@ -129,8 +129,8 @@ pub enum BundleError {
     NotAnArchive { path: PathBuf, cause: ZipError },
 }
 
-/// Returns why the file is not a complete zip archive, such as a truncated download or a saved web page. Returns `None` if
-/// it is one, or if it cannot be read.
+/// Returns an error if the file is not a complete zip archive, but for example a truncated download or a saved web
+/// page. Returns `None` for a complete archive, and for a file that cannot be read.
 fn archive_error(path: &Path) -> Option<ZipError> {
     let file = File::open(path).ok()?;
     let bytes = file.metadata().ok()?.len();
@@ -238,8 +238,8 @@ impl LocalBundle {
         self.absence(cause, has_results.then_some(Remedy::UseCachedResults))
     }
 
-    /// Returns the error for a file that was not found. Suggests the remedy for `cause`, providing the file, and
-    /// `further`.
+    /// Returns the error for a file that was not found. Suggests these remedies: to pack an unpacked bundle, the remedy
+    /// of `cause`, to provide the file, and `further`.
     fn absence(&self, cause: FetchError, further: Option<Remedy>) -> StepError {
         let failure = cause.failure();
         let remedies = [
@@ -284,8 +284,8 @@ impl LocalBundle {
         Ok(value(record))
     }
 
-    /// Returns the state of a source whose file does not exist. The source is known if the last used content of the file is
-    /// recorded and has the published checksums.
+    /// Returns the state of a source whose file does not exist. The source is known if `stated` has the published
+    /// checksums, unless a step needed this content and did not find it.
     pub(crate) fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);

@@ -39,7 +39,8 @@ pub struct PartOfBundle {
 }
 
 impl PartOfBundle {
-    /// Creates a source for the selected members of the bundle `whole`, stored in the same directory.
+    /// Creates a source for the selected members of the bundle `whole`. The part is stored in the directory of this
+    /// bundle.
     pub fn new(whole: KaggleBundle, members: Members) -> PartOfBundle {
         let key = Digest::of_bytes(members.patterns().join("\n").as_bytes()).to_string();
         let key = key.get(..12).unwrap_or(&key);
@@ -219,8 +220,9 @@ impl Source for PartOfBundle {
 const MAX_FILES: usize = 100;
 
 impl PartOfBundle {
-    /// Fetches the members one by one, and writes them into the archive, whose locked file is `partial`. Returns `false` if
-    /// the API does not list all required members, or lists more than [`MAX_FILES`] of them.
+    /// Fetches the members one by one, and writes them into an archive. This process holds the lock of `partial`, the
+    /// file of this archive. Returns `false` if the API does not list all required members, or lists more than
+    /// [`MAX_FILES`] of them.
     pub(super) fn fetch_one_by_one(
         &self,
         network: &Network,

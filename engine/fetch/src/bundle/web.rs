@@ -156,7 +156,7 @@ impl WebFile {
         !is_given && self.fetched.path().is_some() && !self.is_foreign()
     }
 
-    /// Returns the local bundle and its member that may be the file at the URL. Does not verify the member's checksum.
+    /// Returns the local bundle, and a member that may be the file at the URL. Does not verify the member's checksum.
     fn candidate(&self) -> Option<(File, ZipEntry)> {
         if self.member.is_none() && !self.published.is_some() {
             return None;
@@ -172,7 +172,7 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Returns the local bundle, and its member that is the file at the URL. The pipeline names this member, or the
+    /// Returns the local bundle, and the member that is the file at the URL: the pipeline names this member, or the
     /// member has the published checksums.
     fn proven_member(&self, context: &Context) -> Result<Option<(File, ZipEntry)>, StepError> {
         let Some((bundle, entry)) = self.candidate() else {

@@ -170,8 +170,9 @@ impl Search {
         }
     }
 
-    /// Returns the first credentials that were found. Otherwise returns the error of the first defective place, or the error
-    /// for missing credentials. `username` and `key` are whether `KAGGLE_USERNAME` and `KAGGLE_KEY` are set.
+    /// Returns the first credentials that were found. Otherwise returns the error of the first defective place, or the
+    /// error for missing credentials. `username` is true if `KAGGLE_USERNAME` is set, and `key` is true if `KAGGLE_KEY`
+    /// is set.
     fn end(
         mut self,
         username: bool,
@@ -211,7 +212,7 @@ impl Search {
 /// in this place ...", for example "are not JSON".
 pub(crate) type ParsedCredentials = Result<Option<KaggleCredentials>, &'static str>;
 
-/// Prefix of Kaggle's tokens, also in place of a key.
+/// Prefix of Kaggle's tokens. A key with this prefix is a token.
 const TOKEN_PREFIX: &str = "KGAT_";
 
 pub(crate) fn token(text: &str) -> ParsedCredentials {
@@ -268,7 +269,7 @@ pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> Par
     )
 }
 
-/// Parses the file that `kaggle auth login` writes. Returns `None` if the login cannot be renewed.
+/// Parses the file that `kaggle auth login` writes. Returns `None` if the file is empty or contains no refresh token.
 pub(crate) fn login(path: &Path, text: &str) -> ParsedCredentials {
     if text.trim().is_empty() {
         return Ok(None);

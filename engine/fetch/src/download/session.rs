@@ -33,7 +33,8 @@ const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
 /// Limits the memory of a session to a few megabytes, because a chunk has at most a few hundred kilobytes.
 const MAX_QUEUED_CHUNKS: usize = 16;
 
-/// The end of a connection. `round` and the number of the `address` are the session's values at the connection's start.
+/// The end of a connection. `round` and `address` (the number of an address) are the session's values at the
+/// connection's start.
 struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
@@ -171,7 +172,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Starts connections up to the current number, unless the session pauses or another connection tries the address.
+    /// Starts connections until there are as many as `pace` allows. Starts none while the session pauses or another
+    /// connection tries the address.
     async fn connect(&mut self) -> Result<(), Stop> {
         if self.whole || self.pause.is_some() {
             return Ok(());
@@ -192,8 +194,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the failure of a download without ranges whose bytes on disk differ from the written bytes. Without ranges,
-    /// single pieces cannot be fetched again, so the entire download fails.
+    /// In a download without ranges, returns the failure if the bytes on disk differ from the written bytes. Without
+    /// ranges, single pieces cannot be fetched again, so the entire download fails.
     fn lost_bytes(&self) -> Trouble {
         Trouble::Broken {
             host: self.order.item.owner(),
@@ -367,7 +369,7 @@ fn first_range(order: &Order, limit: u64) -> Range<u64> {
     }
 }
 
-/// Compares the MD5 that the server sent with the published one before more bytes are downloaded.
+/// Compares the MD5 that the server sent with the published MD5, so that a wrong file is not downloaded completely.
 fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
     match (&order.md5, &object.md5) {
         (Some(expected), Some(found)) if !expected.eq_ignore_ascii_case(found) => {
@@ -461,8 +463,8 @@ impl<'a> StoredPieces<'a> {
         }
     }
 
-    /// Marks a piece as missing, because the disk returned different bytes than were written. Fails after
-    /// [`MAX_REREADS`] such pieces, once no other piece is missing.
+    /// Marks a piece as missing, because the disk returned different bytes than were written. Fails if there were more
+    /// than [`MAX_REREADS`] such pieces and no other piece is missing.
     fn reread(&mut self, piece: usize) -> Result<(), FetchError> {
         let range = self.pieces.range(piece);
         self.rereads += 1;
@@ -547,8 +549,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Returns the number of connections after 15 ticks. It begins with 4 and is at most 32. `rate` returns the bytes that
-    /// arrive in a tick with a number of connections.
+    /// Returns the number of connections after 15 ticks. It begins with 4 and is at most 32. `rate` converts a number
+    /// of connections to the number of bytes that arrive in a tick.
     fn final_connections(rate: impl Fn(usize) -> u64) -> usize {
         let mut pace = Pace::new(4, 32);
         for _ in 0..15 {

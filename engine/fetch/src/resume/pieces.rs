@@ -169,7 +169,7 @@ impl Pieces {
         Some(self.range(start).start..self.range(start + taken - 1).end)
     }
 
-    /// Marks the taken pieces in `range` that are not done as missing.
+    /// Marks as missing all pieces in `range` that are still taken. Pieces that are done stay done.
     pub(crate) fn give_back(&mut self, range: &Range<u64>) {
         let (start, end) = self.numbers(range);
         for piece in start..end {

@@ -150,7 +150,7 @@ async fn follow_redirects(
         if !shared.endpoint.is_trusted(&to) {
             return Ok(Reply::Elsewhere(to));
         }
-        // Valid credentials never lead to a login page, so it receives no request with credentials.
+        // A request with valid credentials is never redirected to a login page, so no request is sent to a login page.
         if is_login(&to) {
             let host = host(&to);
             return Err(Stop::Fatal(FetchError::LoginPage { host }));
@@ -258,7 +258,7 @@ pub(crate) async fn authorize(
     })
 }
 
-/// Returns a valid access token of a login that is not `rejected`. Requests a new token if necessary.
+/// Returns a valid access token of a login, but never the token `rejected`. Requests a new token if necessary.
 async fn token_of(
     shared: &Shared,
     login: &Login,

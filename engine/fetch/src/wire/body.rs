@@ -80,7 +80,8 @@ pub(crate) fn is_of_type(answer: &Response, media_type: &str) -> bool {
         .is_some_and(|found| found.to_ascii_lowercase().starts_with(media_type))
 }
 
-/// Returns the failure for a response with a temporary status, with the pause that the server requests.
+/// Returns the failure for a response whose status is temporary. The failure contains the pause that the server
+/// requests.
 pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
     let value = answer.headers().get(RETRY_AFTER);
     let value = value.and_then(|value| value.to_str().ok());

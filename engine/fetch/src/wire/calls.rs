@@ -3,9 +3,9 @@
 //! Kaggle's current tools call methods by POST at `api.kaggle.com`. Older tools read paths by GET at `www.kaggle.com`.
 //! Both protocols return the same data.
 //!
-//! A call uses the protocol that worked last. The server may not support this protocol, which is shown by status 404, 405,
-//! 410 or 501, or no response. Then the call is sent once with the other protocol. If the other protocol works, later calls
-//! use it.
+//! A call uses the protocol that worked last. If there is no response, or if the status is 404, 405, 410 or 501, the
+//! server may not support this protocol. In this case, the call is sent once with the other protocol. If the other
+//! protocol works, later calls use it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -16,7 +16,7 @@ use crate::wire::location::{Item, Location, LocationKind, Message, host};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// After this number of pages, the list of files ends, even if the API announces more pages.
+/// At most this number of pages of a file list is requested, even if the API announces more.
 const MAX_PAGES: usize = 1000;
 
 /// After a page that completes this number of files, no further page is requested.
@@ -128,7 +128,7 @@ async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T,
 pub struct Account {
     /// The account's name, if the API sends it.
     pub user: Option<String>,
-    /// The server's time at which it answered.
+    /// The time of the server's clock when the server answered.
     pub server_time: Option<SystemTime>,
     /// The host that answered.
     pub host: String,

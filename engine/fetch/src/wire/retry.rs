@@ -60,7 +60,7 @@ impl Retry {
     /// Counts a failure and returns the next action. Returns an error after too many failures, or if the server requests
     /// too long a pause.
     ///
-    /// `kept` returns the help for [`FetchError::GaveUp`], which describes the part of the download that was kept.
+    /// `kept` returns the help for [`FetchError::GaveUp`]. This help describes the part of the download that was kept.
     pub(crate) fn next(
         &mut self,
         options: &DownloadOptions,
@@ -179,13 +179,14 @@ pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// After a time without transfers, the bytes that the rate allows in this duration may be transferred at once.
+/// After a time without transfers, a burst is allowed: as many bytes at once as the rate allows in this duration.
 const BURST: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     rate: Option<u64>,
-    /// The time until which the bytes taken so far use the rate. Later bytes must wait until then.
+    /// At the maximum rate, the transfer of all bytes taken so far lasts until this time. Further bytes must wait for
+    /// it.
     used_until: Mutex<Option<Instant>>,
 }
 

@@ -92,7 +92,7 @@ impl Shared {
         })
     }
 
-    /// Returns the credentials for the API. Each call searches for them until they are found.
+    /// Returns the credentials for the API. Searches for them, unless an earlier call has found them.
     pub(crate) fn credentials(&self) -> Result<&FoundCredentials, FetchError> {
         if let Some(found) = self.credentials.get() {
             return Ok(found);
@@ -180,8 +180,9 @@ fn client(options: &DownloadOptions) -> Result<Client, FetchError> {
     })
 }
 
-/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. After
-/// [`REPORT_SILENCE_AFTER`], reports the wait. `offset` is the offset of the requested bytes. It is used only in messages.
+/// Sends a request to `url`. Waits for the header of the response until the stall timeout ends. After
+/// [`REPORT_SILENCE_AFTER`], reports the wait. `offset` is the offset of the requested bytes. It is used only in
+/// messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,

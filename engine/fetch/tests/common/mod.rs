@@ -56,7 +56,7 @@ pub fn key() -> KaggleCredentials {
     }
 }
 
-/// A server with bundles, and an empty data directory and cache that use it.
+/// A server with bundles, a network handle for this server, and an empty data directory and cache.
 pub struct Fixture {
     pub server: FaultServer,
     pub dir: TempDir,

@@ -36,8 +36,8 @@ impl BitBuffer {
         Some(())
     }
 
-    /// Removes the bytes of which no bit was decoded. Reduces `used`, the number of bytes read from the input, by their
-    /// number, so that they are read again.
+    /// Removes the bytes of which no bit was decoded, so that they are read again. `used` is the number of bytes that
+    /// were read from the input. It is reduced by the number of removed bytes.
     #[inline]
     pub fn give_back(&mut self, used: &mut usize) {
         let bytes = (self.count as usize / 8).min(*used);

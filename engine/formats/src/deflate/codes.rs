@@ -9,7 +9,7 @@ pub(super) const MAX_SYMBOLS: usize = 288;
 
 /// Set in every entry that is not a literal. The bits below this flag contain the length of the code.
 const NOT_LITERAL: u32 = 1 << 6;
-/// Set in an entry that is one of the next three constants, not a literal, length or distance.
+/// Set in the three kinds of entries below. Not set in an entry that is a literal, a length or a distance.
 const SPECIAL: u32 = 1 << 7;
 /// Marks a code that is longer than the root of the table and continues in a subtable.
 const SUBTABLE: u32 = 1 << 31 | SPECIAL | NOT_LITERAL;
@@ -138,7 +138,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         }
         let [zero, lengths_used @ ..] = &mut counts;
         *zero = 0;
-        // Number of codes of the current length that remain for symbols of this length and longer codes.
+        // Number of codes of the current length that are still unused. A code that no symbol of this length uses can be
+        // the prefix of longer codes.
         let mut left = 1_i32;
         for count in lengths_used.iter() {
             left = 2 * left - i32::from(*count);

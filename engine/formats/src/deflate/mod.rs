@@ -18,7 +18,8 @@ use self::codes::{
 };
 use self::window::Window;
 
-/// The order of the symbols in which a block stores the lengths of their codes in the code of code lengths.
+/// The code of code lengths has 19 symbols. The header of a block contains the code length of each of them, in this
+/// order.
 const LENGTHS_ORDER: [usize; 19] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
@@ -26,8 +27,8 @@ const LENGTHS_ORDER: [usize; 19] = [
 /// Space for the code lengths in a block's header: at most 286 for literals and lengths, and 30 for distances.
 const MAX_LENGTHS: usize = 320;
 
-/// Literals with codes of one length are predicted if these codes take at least this fraction of the code space, in
-/// units of 1/32768. For the prediction, see [`symbols`].
+/// If the literals whose codes have the same length take at least this part of the code space, this length is predicted
+/// (see [`symbols`]). The unit is 1/32768 of the code space.
 const PREDICTABLE: u32 = 21_000;
 
 /// The stream is not valid deflate. The reason is zlib's message.
@@ -105,7 +106,7 @@ pub(crate) struct Inflater {
     window: Window,
 }
 
-/// The number of symbols with a stored code length, for each code of a block.
+/// For each code of a block, the number of symbols whose code length is stored in the block's header.
 #[derive(Debug, Clone, Copy, Default)]
 struct CodesHeader {
     literals: usize,

@@ -57,9 +57,9 @@ pub enum SpanSource {
 /// The location of up to 32 KiB of uncompressed bytes before a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpanWindow {
-    /// In the stored spans before it.
+    /// The bytes are in the stored spans before the span.
     Stored,
-    /// At this offset of the data that [`WindowStore`](super::WindowStore) stored.
+    /// A [`WindowStore`](super::WindowStore) stored the bytes at this offset.
     Kept(u64),
 }
 

@@ -264,7 +264,8 @@ pub struct JsonInference {
     small: bool,
 }
 
-/// Numbers above this bound, in seconds since 1970, become dates in a column with a name such as `date` or `created_at`.
+/// In a column with a name such as `date` or `created_at`, numbers above this bound become dates. The unit is seconds
+/// since 1970.
 const MIN_DATE_SECONDS: f64 = 31_536_000.0;
 
 impl JsonInference {

@@ -76,7 +76,7 @@ impl<R: BufRead> JsonLines<R> {
         })
     }
 
-    /// Returns the next line, which `make` converts from its text, its position and the options.
+    /// Reads the next line. Returns the value that `make` creates from the line's text, its position and the options.
     fn next_as<T>(
         &mut self,
         make: impl FnOnce(&[u8], Position, ParseOptions) -> Result<T, JsonError>,

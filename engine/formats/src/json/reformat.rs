@@ -139,7 +139,7 @@ struct Reformatter<'t, 'o> {
     grammar: JsonGrammar,
     number: NumberReader,
     out: &'o mut Vec<u8>,
-    /// The members of all unfinished objects. At the end, only those of the outermost object.
+    /// The members of all unfinished objects. At the end, it contains only the members of the outermost object.
     members: Vec<Member>,
 }
 

@@ -133,7 +133,7 @@ pub(super) struct SharedKeys {
 }
 
 impl SharedKeys {
-    /// `keys` must not contain duplicates.
+    /// Creates the shared keys and, if there are many, their index. `keys` must not contain duplicates.
     pub fn new(keys: Vec<JsonString>) -> Self {
         let index = (keys.len() > MAX_UNINDEXED_KEYS).then(|| Arc::new(index_of(keys.iter())));
         Self { keys, index }

@@ -50,7 +50,7 @@ pub enum JsonWriteError {
 /// 10^10, because `to_json` writes ten fraction digits (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// Length in bytes at which the collected text is written to the output.
+/// When the collected text has this number of bytes, it is written to the output.
 const FLUSH_BYTES: usize = 64 * 1024;
 
 impl JsonValue {
@@ -288,7 +288,8 @@ impl<'a, S: Style> Printer<'a, S> {
         Ok(())
     }
 
-    /// Writes what precedes the element with this index: a comma, unless it is the first element, and a line break.
+    /// Writes the separator before the element with this index. It is a comma (not before the first element) and a line
+    /// break.
     fn separate(&mut self, index: usize, level: usize) {
         if index > 0 {
             self.push(self.comma);

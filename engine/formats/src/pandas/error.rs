@@ -71,7 +71,8 @@ pub enum CsvError {
         /// Maximum number of fields.
         limit: usize,
     },
-    /// Short rows lack many more fields than the rows before them have bytes. Adding these fields would need too much memory.
+    /// Short rows lack more fields in total than the length of the file allows. Adding these fields would need too much
+    /// memory.
     #[error(
         "the rows up to row {row} (byte {offset}) are too short: they lack {missing} fields of the {width} columns, \
          many more than these rows have bytes; the header may belong to another file"
@@ -108,7 +109,7 @@ pub enum CsvError {
         /// The requested type.
         kind: ColumnType,
     },
-    /// The text of the second pass differs from the text of the first pass.
+    /// A second pass over the file found a different content than the first pass.
     #[error(
         "the file changed while it was read: its content differs after {found} of {expected} rows"
     )]

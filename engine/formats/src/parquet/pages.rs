@@ -148,7 +148,8 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
 struct PageHeader {
     /// `uncompressed_page_size`
     size: Option<u64>,
-    /// `num_values` of a data page, otherwise 0. The larger number if the header contains both versions.
+    /// `num_values` of a data page, or 0 for other pages. If the header contains both `data_page_header` and
+    /// `data_page_header_v2`, the larger of their numbers.
     values: u64,
 }
 

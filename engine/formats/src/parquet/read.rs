@@ -187,7 +187,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         Ok(usize::try_from(MAX_TEXT_BYTES / width.max(1)).unwrap_or(usize::MAX))
     }
 
-    /// Returns the column chunks of one or all row groups whose values are in lists.
+    /// Returns the column chunks whose values are in lists. `row_group` selects one row group. `None` selects all row
+    /// groups.
     fn list_chunks(&self, row_group: Option<usize>) -> Vec<ListChunk> {
         let groups = self.metadata.metadata().row_groups();
         let groups = match row_group {

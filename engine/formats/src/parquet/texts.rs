@@ -53,7 +53,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// `schema` contains the types of the columns in the file, which has `length` bytes.
+    /// Creates a converter for a file of `length` bytes. `schema` contains the types of the columns in the file.
     pub(super) fn new(schema: SchemaRef, limits: &DecodingLimits, length: u64) -> Self {
         Texts {
             schema,
@@ -100,7 +100,8 @@ impl Texts {
     }
 }
 
-/// Converts the views in an array to strings, without the elements of other rows in a sliced array of lists.
+/// Converts the views in an array to strings. If the array is a slice of an array of lists, the result contains only
+/// the elements of the rows in the slice.
 fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match data_type {
         same if same == array.data_type() => Arc::clone(array),

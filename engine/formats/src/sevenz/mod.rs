@@ -170,7 +170,7 @@ fn path(entry: &ArchiveEntry) -> Result<Option<String>, ArchiveError> {
     } else {
         0
     };
-    // No Unix type, a regular file, or a directory.
+    // The values mean that there is no Unix type, a regular file, or a directory.
     let regular = matches!(unix_type, 0 | 0o100_000 | 0o040_000);
     if entry.has_windows_attributes && (!regular || attributes & REPARSE_POINT != 0) {
         return Err(ArchiveError::NotAFile {
@@ -204,7 +204,8 @@ fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
 
 /// Length in bytes of the signature header: signature, version, and offset of the archive header.
 const SIGNATURE_HEADER_BYTES: u64 = 32;
-/// At most this number of bytes of the compressed header's description is read. It usually has a few dozen bytes.
+/// At most this number of bytes of the compressed header's description is read. A description usually has a few dozen
+/// bytes.
 const MAX_DESCRIPTION: u64 = 1 << 16;
 
 // Property numbers of the archive header.
@@ -237,7 +238,8 @@ fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHead
     };
     // The offset and length of the archive header, or of the description of the compressed archive header.
     let (offset, length) = (number(12), number(20));
-    // The codec would search for a missing header, which this function could not check.
+    // If the length is 0, the signature header does not state the position of the archive header. The codec would then
+    // search for the archive header, but this function could not check it.
     if length == 0 {
         return match start.get(8..) {
             Some(rest) if rest.iter().any(|byte| *byte != 0) => Ok(None),

@@ -7,7 +7,7 @@ use crate::paths::PathError;
 use crate::sniff::FileType;
 use prep_failure::{Quoted, units};
 
-/// An archive or member that cannot be read. Offsets are in bytes from the start of the base file.
+/// An archive or member that cannot be read. Offsets are in bytes from the start of the file that contains the archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
     /// The file is not a zip archive.
@@ -216,7 +216,7 @@ pub enum ZipError {
         /// The decoder's message.
         reason: String,
     },
-    /// An I/O error from the base file.
+    /// An I/O error from the file that contains the archive.
     #[error("reading the zip archive at byte {offset} failed")]
     Io {
         /// Offset of the read.

@@ -39,12 +39,13 @@ const MAX_FORM_COMMENT_BYTES: usize = 1024;
 pub(super) struct Records<'a, R: ?Sized> {
     archive: ZipArchive<Positional<'a, R>>,
     buffer: Vec<u8>,
-    /// Offset of the archive in the base file.
+    /// Offset of the archive in the file that contains it.
     start: u64,
 }
 
 impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
-    /// Finds the central directory of the archive `section`, which begins at offset `start` of the base file.
+    /// Finds the central directory of the archive `section`. The archive begins at the offset `start` of the file that
+    /// contains it.
     pub fn locate(section: &'a ByteSection<&'a R>, start: u64) -> Result<Self, ZipError> {
         let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let archive = ZipLocator::new()
@@ -57,12 +58,12 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         })
     }
 
-    /// Returns the offset of the central directory in the base file.
+    /// Returns the offset of the central directory in the file that contains the archive.
     pub fn offset(&self) -> u64 {
         self.start + self.archive.directory_offset()
     }
 
-    /// Returns the offset in the base file at which the archive ends, after its last record and comment.
+    /// Returns the offset in the file at which the archive ends: after its last record and comment.
     pub fn end(&self) -> u64 {
         self.start + self.archive.end_offset()
     }
@@ -70,8 +71,9 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
     /// Returns whether the located end record belongs to an inner archive, which is a member of the outer archive. In this
     /// case, the outer archive is truncated: its own end record is missing.
     ///
-    /// The outer archive begins with a member at the start of `section`. If the located end record declares the
-    /// offset of the directory from another byte, the record belongs to an inner archive that begins at this byte.
+    /// The outer archive begins with a member at the start of `section`. An end record declares the offset of the
+    /// directory relative to the start of its archive. If this offset is not relative to the start of `section`, the
+    /// record belongs to an inner archive, which begins later.
     fn is_nested(&self, section: &ByteSection<&R>) -> io::Result<bool> {
         let (end_record, directory) = (self.archive.eocd_offset(), self.archive.directory_offset());
         Ok(nested::is_moved(section, end_record, directory)? && begins_with_member(section)?)
@@ -275,7 +277,7 @@ fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
                 unix_time = seconds.map(|bytes| f64::from(u32::from_le_bytes(*bytes)));
                 extras.push_str(" time");
             }
-            // The times of NTFS, and the lengths of zip64.
+            // The content of these two fields (the times of NTFS, and the lengths of zip64) is omitted.
             id @ (0x000a | 0x0001) => extras.push_str(&format!(" {id:#06x}")),
             id => {
                 let content = content.get(..MAX_FORM_EXTRA_BYTES).unwrap_or(content);
@@ -394,7 +396,7 @@ pub struct RawMember {
     pub crc: u32,
     /// Compressed size in bytes.
     pub compressed: u64,
-    /// Offset of the local header in the base file.
+    /// Offset of the local header in the file that contains the archive.
     pub offset: u64,
     /// Compression method: 0 is stored, 8 is deflate.
     pub method: u16,
@@ -461,8 +463,9 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(count) => records.may_have(*count),
         Err(error) => !matches!(error, ZipError::DamagedDirectory { .. }),
     };
-    // If the inner archive is compressed with deflate, its bytes may be in several stored blocks. The headers of these
-    // blocks move its members, so they are not at their offsets, either. Therefore the place of the end record is checked.
+    // If the inner archive is compressed with deflate, its bytes may be in several stored blocks. Between the blocks
+    // are headers, so the members of the inner archive are not at their declared offsets, either. Therefore `is_inside`
+    // checks whether the end record is inside a member.
     let is_inside = || {
         let inside = nested::is_inside_member(&section, records.archive.eocd_offset());
         inside.map_err(failed_at(start))
@@ -703,7 +706,7 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
         {
             first = Some((index, file));
         }
-        // Duplicate members would make the stack as long as the archive has members.
+        // A duplicate path is not pushed again. Otherwise the stack could contain all members of the archive.
         if !entry.is_directory && open.last() != Some(&entry.path) {
             open.push(entry.path);
         }

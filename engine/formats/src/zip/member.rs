@@ -32,7 +32,7 @@ pub struct ZipRecord<P> {
     pub is_directory: bool,
     /// The compression method.
     pub method: ZipMethod,
-    /// Offset of the local header in the base file, in bytes.
+    /// Offset in bytes of the local header in the file that contains the archive.
     pub header_offset: u64,
     /// Upper bound for the end of the member's data: the offset of the next member or of the central directory.
     pub limit: u64,
@@ -67,7 +67,7 @@ impl ZipMember<'_> {
 }
 
 impl ZipEntry {
-    /// Returns the range of the content in the base file, or `None` if the member is compressed.
+    /// Returns the range of `base` that contains the content. Returns `None` if the member is compressed.
     pub fn section<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Option<Range<u64>>, ZipError> {
         match self.method {
             ZipMethod::Stored => self.locate(base).map(Some),
@@ -181,7 +181,7 @@ const DATA_DESCRIPTOR: u16 = 1 << 3;
 const UTF8: u16 = 1 << 11;
 
 impl ZipEntry {
-    /// Returns the range of the member's compressed data in the base file.
+    /// Returns the range of `base` that contains the compressed data of the member.
     ///
     /// # Errors
     /// [`ZipError::HeaderMismatch`] if the local header differs from the directory, [`ZipError::Overlap`] if the data extend

@@ -172,7 +172,7 @@ impl ZipEntry {
         })
     }
 
-    /// Converts an error of the decoder or of the base file.
+    /// Converts an error of the decoder, or an error from reading the archive.
     fn failed(&self, error: io::Error) -> ZipError {
         match error.kind() {
             io::ErrorKind::InvalidInput

@@ -41,7 +41,8 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Returns the canonical text from the rewriting pass, followed by the second pass if necessary.
+/// Returns the canonical text of `raw`. The first pass uses a [`Rewriter`]. If cells must be formatted, [`normalise`]
+/// runs as the second pass.
 fn rewritten(raw: &[u8], options: &ReadOptions, chunk: usize) -> Vec<u8> {
     let mut rewriter = Rewriter::new(options);
     let mut pieces = Vec::new();

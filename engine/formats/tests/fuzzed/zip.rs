@@ -45,7 +45,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Returns the content of a member, which is read with an index, the second half first.
+/// Returns the content of a member. Reads it with an index, and reads its second half first.
 fn by_index(entry: &ZipEntry, data: &[u8]) -> std::io::Result<Vec<u8>> {
     let windows = RefCell::new(Vec::new());
     let indexer = entry.indexer(data, &windows)?;

@@ -54,7 +54,7 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     let (Some((x, norm_x)), Some((y, norm_y))) = (centred(x), centred(y)) else {
         return f64::NAN;
     };
-    // SciPy's order of operations, which matters for values close to the smallest doubles.
+    // The order of operations is that of SciPy. Another order changes results for values close to the smallest doubles.
     let products: Vec<f64> = x
         .iter()
         .zip(&y)

@@ -573,7 +573,8 @@ impl Metric for LaplaceLogLikelihood {
     }
 }
 
-/// Returns the minimum or maximum of `value` and `by`, but keeps NaN, as in NumPy. `bound` is `f64::min` or `f64::max`.
+/// Returns the minimum or maximum of `value` and `by`: `bound` is `f64::min` or `f64::max`. If `value` is NaN, returns
+/// NaN, as in NumPy.
 fn keep_nan(value: f64, bound: fn(f64, f64) -> f64, by: f64) -> f64 {
     if value.is_nan() {
         value

@@ -85,13 +85,13 @@ pub trait Metric: fmt::Debug + Send + Sync {
         RowPolicy::Any
     }
 
-    /// Returns whether the columns with true values are classes, so that each row of the answers belongs to at least one of
-    /// them.
+    /// Returns whether the columns with true values are classes. In this case, each row of the answers belongs to at
+    /// least one class.
     fn has_classes_as_columns(&self) -> bool {
         false
     }
 
-    /// Returns a summary that describes the metric with these parameters better than [`Definition::summary`].
+    /// Returns a summary for the parameters of this metric, if [`Definition::summary`] does not describe them well.
     fn summary(&self) -> Option<&'static str> {
         None
     }
@@ -114,7 +114,7 @@ pub struct MetricKind {
     pub definition: Definition,
     /// The default direction.
     pub direction: Direction,
-    /// The score of a submission that equals the answers, if it does not depend on the answers.
+    /// The score of a submission that equals the answers. `None` if this score depends on the answers.
     pub best_score: Option<f64>,
     /// The parameters that name columns with true values, as opposed to identifiers, groups, weights and sizes.
     pub(crate) truth: &'static [&'static str],
@@ -122,7 +122,7 @@ pub struct MetricKind {
 }
 
 impl MetricKind {
-    /// Creates the kind of a metric whose higher scores are better, with the best score 1.
+    /// Creates the kind of a metric for which higher scores are better. The best score is 1.
     pub(super) const fn higher<M: Metric + DeserializeOwned + 'static>(
         definition: Definition,
     ) -> Self {
@@ -135,7 +135,7 @@ impl MetricKind {
         }
     }
 
-    /// Creates the kind of a metric whose lower scores are better, with the best score 0.
+    /// Creates the kind of a metric for which lower scores are better. The best score is 0.
     pub(super) const fn lower<M: Metric + DeserializeOwned + 'static>(
         definition: Definition,
     ) -> Self {
@@ -201,8 +201,8 @@ pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
     faults.finish(read)
 }
 
-/// Adds to `columns` all columns that the parameters of a metric name. Adds to `truth` the columns with true values among
-/// them.
+/// Adds to `columns` all columns that the parameters of a metric name. Of these columns, adds those with true values to
+/// `truth`.
 ///
 /// For a weighted sum, adds the columns of its metrics, too.
 fn add_columns(
@@ -316,7 +316,8 @@ fn groups_of<'a>(column: &GradedColumn<'a>) -> (Vec<Vec<usize>>, HashMap<Identif
 /// Positions of rows in the answers, and of the paired rows in the submission.
 type PairedRows = (Vec<usize>, Vec<usize>);
 
-/// Pairs the rows of both tables by identifier. Fails if the tables have different identifiers, or none.
+/// Pairs the rows of both tables by identifier. Fails if the tables have different identifiers, or if the answers have
+/// no identifiers.
 pub(super) fn paired_groups(pair: &Pair<'_>, id: &str) -> Result<Vec<PairedRows>, Refusal> {
     let (answers, submission) = pair.both(id)?;
     let (of_answers, places) = groups_of(&answers);

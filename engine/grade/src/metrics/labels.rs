@@ -146,7 +146,8 @@ impl Metric for BalancedAccuracy {
     }
 }
 
-/// Numbers of rows for which a label is correctly predicted, true, and predicted.
+/// For one label: the numbers of rows in which the label is true (`truth`), predicted (`predicted`), and both (`hits`).
+/// For the average over samples: the same numbers of one row, counted over its columns.
 #[derive(Debug, Default, Clone, Copy)]
 struct LabelCounts {
     hits: u64,
@@ -356,8 +357,8 @@ impl F1Score {
         Ok(counts.f1())
     }
 
-    /// Finds a label for which binary F1 is undefined. It is defined if both tables together have only one label, or only two
-    /// labels of which one is `positive`.
+    /// Finds a label for which binary F1 is undefined. Binary F1 is defined if both tables together have only one
+    /// label. It is also defined if they have two labels and one of these is `positive`.
     fn third_label<T: Ord>(&self, truth: &[T], labels: &[T]) -> ThirdLabel
     where
         PositiveLabel: PartialEq<T>,

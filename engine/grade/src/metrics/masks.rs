@@ -65,7 +65,7 @@ enum AverageOver {
     Pixels,
 }
 
-/// The score of a row without true and predicted pixels or objects.
+/// The score of a row that has neither true nor predicted pixels (or objects).
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum BothEmpty {

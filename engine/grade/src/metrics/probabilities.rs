@@ -433,7 +433,8 @@ struct Answer {
     predicted: f64,
 }
 
-/// The answers about a case, in the order of the weights.
+/// The true and predicted answers to the questions about one case, in the order of `weights`. `None` if a question has
+/// no row.
 type Case = Vec<Option<Answer>>;
 
 impl Metric for GroupedLogLoss {

@@ -273,7 +273,7 @@ impl Hits {
 }
 
 impl GuessColumns {
-    /// Returns the mean of `value` over the rows, or over the questions if guesses have their own rows.
+    /// Returns the mean of `value` over the rows. If each guess has its own row, returns the mean over the questions.
     fn mean(
         &self,
         pair: &Pair<'_>,

@@ -311,7 +311,7 @@ impl Metric for JaccardOfWords {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let mut rows = Vec::with_capacity(answers.len());
-        // The first word of all texts, and whether there is a different one.
+        // `first` is the first word of all texts. `several` becomes true if a later word differs from it.
         let (mut first, mut several) = (None, false);
         for row in 0..answers.len() {
             let (truth, predicted) = (self.text(&answers, row)?, self.text(&prediction, row)?);

@@ -108,7 +108,7 @@ pub fn sum(values: &[f64]) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Like [`sum`], for values that are never all in memory.
+/// Like [`sum`], for values that are not all in memory at the same time.
 pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     let mut buffer = Vec::with_capacity(BUFFER);
     let sums = std::iter::from_fn(|| {
@@ -197,7 +197,7 @@ pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     }
     let mut rest = std::mem::take(items).into_iter().rev().peekable();
     let mut sorted: Vec<T> = rest.next().into_iter().collect();
-    // A descending run at the start is reversed. Another run is kept.
+    // If the list begins with a descending run, the run is reversed. A run that does not descend is kept.
     let falls = rest
         .peek()
         .zip(sorted.first())

@@ -1,7 +1,7 @@
 //! Kaggle's medals.
 //!
-//! The threshold of a medal is the score at the rank in this table (<https://www.kaggle.com/progression>). Percentages are
-//! of the number of teams.
+//! The threshold of a medal is the score at the rank in this table (<https://www.kaggle.com/progression>). A percentage
+//! is a fraction of the number of teams.
 //!
 //! | teams | gold | silver | bronze |
 //! |---|---|---|---|
@@ -18,7 +18,7 @@ use crate::metrics::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
     scores: Vec<f64>,
-    /// Stored, because every submission needs the thresholds, and computing the median is expensive.
+    /// The thresholds are stored, because every submission needs them, and computing the median is expensive.
     thresholds: Thresholds,
 }
 
@@ -90,7 +90,8 @@ impl Medals {
 }
 
 impl Leaderboard {
-    /// Parses a CSV with the column `score` (in any case), best score first. Ignores other columns and a byte order mark.
+    /// Parses a CSV with the column `score` (in upper or lower case). The best score is first. Ignores other columns
+    /// and a byte order mark.
     pub fn parse(text: &str) -> Result<Self, LeaderboardError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.lines().enumerate();

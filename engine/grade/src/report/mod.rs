@@ -56,11 +56,11 @@ pub struct CompetitionReport {
 /// The place of a grading in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPlace {
-    /// Id of the log: the first digits of the hash after its first line.
+    /// Id of the log: the first digits of the chain hash after the log's first line.
     pub id: String,
     /// Number of the line, from 1.
     pub position: u64,
-    /// Hash after the line, `blake3:` and 64 hex digits.
+    /// The chain hash after this line: `blake3:` and 64 hex digits. It depends on this line and all earlier lines.
     pub head: String,
     /// Number of earlier gradings of this competition in the log.
     pub earlier: u64,

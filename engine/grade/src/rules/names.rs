@@ -52,7 +52,8 @@ fn require_all(pair: &Pair<'_>, names: &[&str]) -> Result<(), Refusal> {
     };
     let required = pair.submission.require(first);
     required.map_err(|mut refusal| {
-        // A file with one column has another delimiter, or is not a table.
+        // A file with a single column probably has another delimiter or is not a table. In this case, a list of missing
+        // columns would not help.
         if !others.is_empty() && pair.submission.names().count() > 1 {
             let unused = |name: &&str| !names.contains(name);
             let unused: Vec<&str> = pair.submission.names().filter(unused).collect();

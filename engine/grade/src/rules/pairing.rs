@@ -190,7 +190,7 @@ type Groups<'a> = (
     HashMap<Identifier<'a>, Vec<u32>>,
 );
 
-/// Returns the groups in order of appearance, each with its first row, and the rows of each group.
+/// Returns a list of the groups and their first rows, in order of appearance. Also returns the rows of each group.
 fn groups<'a>(column: &GradedColumn<'a>) -> Groups<'a> {
     let mut order = Vec::new();
     let mut rows: HashMap<Identifier<'a>, Vec<u32>> = HashMap::new();

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 #[derive(Debug, Clone)]
 pub struct CocoBox {
-    /// In COCO's tables of matches, the number 0 means that there is no match.
+    /// Number of the box. COCO's tables of matches contain such numbers, and 0 means that there is no match.
     pub number: u64,
     /// x, y, width, height.
     pub sides: [f64; 4],
@@ -29,8 +29,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. If the image has more
-    /// than twice as many boxes, drops the boxes that matching does not use.
+    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. If the image
+    /// has many more boxes, drops the boxes that matching does not use.
     pub fn predict(&mut self, one: CocoBox, max_detections: usize) {
         self.predicted.push(one);
         if self.predicted.len() > 2 * max_detections + SPARE_BOXES {
@@ -41,7 +41,8 @@ impl Image {
     }
 }
 
-/// Number of boxes beyond twice `max_detections` before boxes are dropped. Dropping rarely is faster, because it sorts.
+/// An image keeps this number of boxes in addition to twice `max_detections`. If it has more, boxes are sorted and
+/// dropped. A larger number makes such sorts rarer.
 const SPARE_BOXES: usize = 32;
 
 /// A predicted box after it was matched with true boxes. If `ignored` is true, the box is neither a hit nor a miss.

@@ -27,8 +27,8 @@ pub fn takes_several_columns(metric: &str) -> bool {
 }
 
 impl MetricDraft {
-    /// Writes the required parameters of the metric `name` for the given columns. `first` is the first column, and `all` selects
-    /// all columns, both in YAML.
+    /// Writes the required parameters of the metric `name` for the given columns. `first` and `all` are YAML: `first`
+    /// is the first column, and `all` selects all columns.
     ///
     /// # Errors
     /// Fails if there is no such metric, or if no example can fit one of its required parameters.

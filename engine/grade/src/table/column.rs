@@ -48,12 +48,12 @@ impl<'a> GradedColumn<'a> {
         self.data
     }
 
-    /// Returns the row of the file at a position, from 0.
+    /// Returns the index in the file, from 0, of the row at a position.
     pub fn file_position(&self, position: usize) -> Option<u32> {
         self.positions.get(position)
     }
 
-    /// Returns the row of the file at a position, from 1.
+    /// Returns the number in the file, from 1, of the row at a position.
     pub fn file_row(&self, position: usize) -> u64 {
         self.positions
             .get(position)
@@ -83,8 +83,8 @@ impl<'a> GradedColumn<'a> {
         }
     }
 
-    /// Returns the position of the text because of which pandas reads the column as text: the first text in the file that is
-    /// not a number or, if all texts are numbers, the first text.
+    /// Returns the position of the text because of which pandas reads the column as text. This is the first text in the
+    /// file that is not a number. If all texts are numbers, it is the first text.
     pub(crate) fn odd_text(&self) -> Option<usize> {
         let texts = self.values().enumerate();
         let texts = texts.filter_map(|(position, value)| match value {
@@ -195,10 +195,10 @@ pub fn text(value: CellValue<'_>) -> Cow<'_, str> {
     }
 }
 
-/// The graded rows of a table, in their current order, as rows of the file from 0.
+/// The graded rows of a table in their current order. Each row is given by its index in the file, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Positions {
-    /// The first rows of the file. This form needs no list as long as rows are only dropped at the end.
+    /// The first rows of the file, in the order of the file. This form needs no list.
     First(u32),
     Listed(Vec<u32>),
 }

@@ -96,7 +96,7 @@ impl<'a> Side<'a> {
         self.names().any(|other| other == name)
     }
 
-    /// Returns the graded rows as rows of the file, from 0.
+    /// Returns the index in the file, from 0, of each graded row.
     pub fn file_positions(&self) -> impl Iterator<Item = u32> {
         let positions = &self.positions;
         (0..positions.len()).filter_map(|position| positions.get(position))

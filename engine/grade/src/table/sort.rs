@@ -247,7 +247,7 @@ impl<'a> Ordered<'a> {
         let mut items: Vec<SortItem> = items.collect();
         drop(positions);
         let mut has_equal = false;
-        // Ranges of items whose strings are equal before a byte, each with the index of this byte.
+        // Each entry is a range of items, and the index of a byte. The strings in the range are equal before this byte.
         let mut open = vec![(0..items.len(), shared.len())];
         while let Some((range, from)) = open.pop() {
             let start = range.start;

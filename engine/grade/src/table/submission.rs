@@ -12,7 +12,7 @@ pub const MAX_BYTES: u64 = 4 << 30;
 /// Maximum number of columns. The largest real submission has 121.
 pub const MAX_COLUMNS: usize = 4_096;
 
-/// Maximum length of the first line, which contains the names of the columns, in bytes.
+/// Maximum length in bytes of the first line, which contains the names of the columns.
 const MAX_HEADER: usize = 1 << 20;
 
 /// The limits of a submission's table.
@@ -26,7 +26,7 @@ const LIMITS: FrameLimits = FrameLimits {
     kept_bytes: 1 << 28,
 };
 
-/// A submission after a first pass over its file, which does not depend on the competition.
+/// The result of a first pass over a submission's file. This pass does not depend on the competition.
 #[derive(Debug)]
 pub struct ScannedSubmission<'a>(Result<ScannedFrame<'a>, Refusal>);
 

@@ -1,4 +1,5 @@
-//! CSV submissions whose cells are read when they are needed, and *typed frames*, tables whose columns have a declared type.
+//! Defines `LazySubmission`, a CSV submission whose cells are read when they are needed. Also parses *typed frames*,
+//! which are tables whose columns have a declared type.
 //!
 //! Some callers have the submission as a table in memory. As CSV, the table would lose its types: the text `1` would become
 //! a number, and an empty text would become a missing cell. Therefore these callers write a typed frame: first a line with a
@@ -79,7 +80,7 @@ enum Type {
     Object,
 }
 
-/// A cell of an `object` column, in the order in which JSON values are tried.
+/// A cell of an `object` column. The parser tries the variants in this order.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum ObjectCell {

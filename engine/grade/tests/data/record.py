@@ -16,7 +16,10 @@ def read(text):
 
 
 def columns(metric, **options):
-    """Returns the unweighted mean of a metric over the columns of the answers, which are paired by name or by position."""
+    """Returns a function of two tables: the unweighted mean of `metric` over their columns.
+
+    Columns are paired by name, or by position if the option `position` is true.
+    """
     def score(t, p, **k):
         names = t.columns if not options.get("position") else p.columns
         return np.mean([metric(t[a].to_numpy(), p[b].to_numpy()) for a, b in zip(t.columns, names, strict=True)])

@@ -102,7 +102,7 @@ for id in sys.argv[4:]:
     answers = table(data / id / section["answers"])
     sample = table(data / id / section["sample"])
     gold = data / id / "private" / "gold_submission.csv"
-    # Neighbouring rows, so that groups consist of several rows. Long cells are truncated.
+    # Draws neighbouring rows, so that groups consist of several rows. Truncates long cells.
     count = 24 if len(text(answers)) < 100 * len(answers) else 8
     first = draw.randrange(max(1, len(answers) - count))
     short = lambda cell: " ".join(cell.split(" ")[:72])

@@ -27,7 +27,7 @@ def words(r, most=5, among=WORDS, sep=" "):
 
 
 def numbers(r, kind):
-    """A random value of a kind of column."""
+    """Returns a random value for a column of the kind `kind`."""
     return {"p": lambda: repr(r.random()), "tied": lambda: repr(round(r.random(), 1)), "bit": lambda: str(r.randint(0, 1)), "bool": lambda: str(r.random() < 0.5),
             "wide": lambda: repr(r.choice([-1, 1]) * 10 ** r.uniform(-320, 308)), "int": lambda: str(r.randint(-3, 9)), "half": lambda: repr(r.choice([0.5, 0.49999999999999994, 0.1, 0.9])),
             "below": lambda: repr(-r.random()), "above": lambda: str(r.randint(2, 4)), "big": lambda: str(r.randint(2**62, 2**62 + 3)), "huge": lambda: str(r.randint(2**63, 2**63 + 2)),

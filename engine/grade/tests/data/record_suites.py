@@ -1,11 +1,12 @@
 """Records the scores of metrics that other suites of competitions use, by scikit-learn, SciPy or a definition in NumPy.
 
 usage: NPY_DISABLE_CPU_FEATURES="AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL" record_suites.py OUTPUT_FILE
-The variable selects the sort of processors without AVX-512.
+With this variable, NumPy sorts as on processors without AVX-512.
 
-The tables are not recorded: a line has a seed, and both this script and `tests/suites.rs` draw each case from it. A column
-names the pools from which a case draws one, and each cell is an element of that pool, a list of its elements
-(`list:POOL:SEPARATOR:MOST`, or `list:POOL:SEPARATOR:=LENGTH`), or the cell of the answers (`same`).
+The tables are not recorded: a line has a seed, and both this script and `tests/suites.rs` draw each case from it. The
+description of a column lists pools, and a case draws one of them. Each cell of the column is then an element of this
+pool. For `list:POOL:SEPARATOR:MOST` and `list:POOL:SEPARATOR:=LENGTH`, a cell is several elements of POOL, joined by
+SEPARATOR: 1 to MOST elements, or exactly LENGTH. For `same`, a cell is a copy of the cell in the answers.
 """
 import io, json, sys, warnings
 import numpy as np, pandas as pd

@@ -41,12 +41,12 @@ enum ColumnGuess {
     Missing(usize),
     Int {
         values: PackedNumbers<i64>,
-        /// Whether parsing the cells as doubles gives the same numbers.
+        /// Whether the numbers stay the same if the cells are parsed as doubles.
         is_exact: bool,
     },
     Float {
         values: PackedNumbers<f64>,
-        /// Whether parsing those cells that are integers as integers gives the same numbers.
+        /// Whether the numbers stay the same if the integers among the cells are parsed as integers.
         is_exact: bool,
     },
     Text(ObjectColumn),

@@ -274,10 +274,11 @@ pub(crate) fn is_canonical_integer(cell: &[u8]) -> bool {
     matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Returns whether `read_csv` treats a cell as missing. The spelling must be exact. Quotes do not matter.
+/// Returns whether `read_csv` treats a cell as missing: it is empty, or exactly one of the texts below, such as `NA`. A
+/// missing cell may be in quotes.
 #[inline]
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
-    // Fast path: no spelling of a missing value ends with a digit or is longer than 9 bytes.
+    // Fast path: no text for a missing cell ends with a digit or is longer than 9 bytes.
     match cell.last() {
         None => return true,
         Some(last) if cell.len() > 9 || last.is_ascii_digit() => return false,

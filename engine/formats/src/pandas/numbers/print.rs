@@ -429,7 +429,8 @@ mod shortest_tests {
             }
         }
 
-        /// For every second double, the nearest decimal of 16 or 17 digits is longer than necessary.
+        /// For about half of all doubles, the nearest decimal of 16 or 17 digits is longer than necessary. Such a
+        /// decimal must not be accepted.
         #[test]
         fn nearest_decimals_are_accepted_only_if_shortest(value in 1f64..100.0, decimals in 14usize..17) {
             let cell = format!("{value:.decimals$}");

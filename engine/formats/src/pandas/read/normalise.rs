@@ -241,8 +241,8 @@ impl ColumnTypes {
 
     /// Returns the type of the column in the concatenated table. Numbers of different types become doubles.
     ///
-    /// As in NumPy, booleans become numbers if the column also contains numbers. If these numbers are doubles, the type is
-    /// object, and each object is a double.
+    /// As in NumPy, booleans become 0 and 1 in a column that also contains integers. A column of booleans and doubles
+    /// has the type object, and its values become doubles.
     fn common_type(self) -> JoinedType {
         match self {
             Self { object: true, .. } => JoinedType::Object,

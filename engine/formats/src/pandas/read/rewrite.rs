@@ -153,7 +153,7 @@ impl Rewriter {
         self.sink.text.projection.take()
     }
 
-    /// Moves chunks that are certainly part of the text to `ready`, except for the rows copied last.
+    /// Moves to `ready` the chunks that are certainly part of the text. The copied rows in `written` stay there.
     fn release_chunks(&mut self) {
         let unchanged = self.sink.text.unchanged_bytes;
         while let Some(chunk) = self.pending.front() {

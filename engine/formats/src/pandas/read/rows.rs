@@ -1,8 +1,8 @@
 //! Splits a stream of raw bytes into rows, with pandas' rules for empty lines, rows of different length, and blocks.
 //!
 //! - If the first row has `k` fields more than the header, the first `k` columns become the index of the frame.
-//! - pandas reads blocks of rows. If a later row has more fields than the rows before it, this is an error, except in the
-//!   first row of a block. There, the surplus fields are dropped.
+//! - pandas reads blocks of rows. If the first row of a block has more fields than the rows before it, the surplus
+//!   fields are dropped. Surplus fields in any other row are an error.
 //! - One mistake of pandas is not reproduced: it reads some rows repeatedly if rows end with CR and a row begins with a
 //!   space.
 

@@ -101,7 +101,8 @@ pub(crate) struct TypeScanner {
     shape: Shape,
     /// Number of rows in the current block.
     in_block: u64,
-    /// Whether all columns contain only integers in this block. If so, another row of integers is skipped.
+    /// Whether all columns contain only integers in this block. If so, the cells of further rows of integers are not
+    /// inspected, because they cannot change the types.
     has_integers: bool,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! - A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content.
 //! - A quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
-//! - [`FieldEnds`] records the ends of all fields in 64 bytes as the bits of an integer. This is faster than a search for
-//!   each end.
+//! - [`FieldEnds`] finds all ends of fields in a block of 64 bytes at once, and stores them as the bits of an integer.
+//!   This is faster than a search for each end.
 
 use std::borrow::Cow;
 
@@ -156,7 +156,8 @@ pub(crate) struct FieldEnds<'a> {
     delimiter: u8,
     /// Offset of the current block in `text`.
     block: usize,
-    /// A bit for each byte of the block that ends a field. The lowest bit belongs to the first byte.
+    /// One bit for each byte of the block. The bit is set if a field ends at this byte. The lowest bit belongs to the
+    /// first byte.
     marks: u64,
 }
 
@@ -218,7 +219,7 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     }
 }
 
-/// Returns an integer with one bit for each byte of the block. A bit is set if its byte ends a field.
+/// Returns an integer with one bit for each byte of the block. A bit is set if a field ends at its byte.
 ///
 /// The loop is vectorized. One multiplication combines eight bytes of 0 or 1 into eight bits in the highest byte.
 #[inline]

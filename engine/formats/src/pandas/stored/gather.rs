@@ -19,8 +19,8 @@ const BUFFER_BYTES: usize = 1 << 14;
 /// Resource limits of [`gather`].
 #[derive(Debug, Clone, Copy)]
 pub struct GatherOptions<'a> {
-    /// A table whose text has at most this number of bytes is copied row by row. For a larger table, it is the maximum
-    /// size of a range of the output.
+    /// A table whose text has at most this number of bytes is copied row by row. For a larger table, this number is the
+    /// maximum size in bytes of the rows in one temporary file.
     pub budget: usize,
     /// Directory of the temporary files. They are unlinked when they are created.
     pub scratch: &'a Path,
@@ -229,7 +229,7 @@ pub(in crate::pandas) struct Copier {
     columns: Option<Vec<usize>>,
     /// Number of cells in a line.
     width: usize,
-    /// Number of cells at the left of a line that must be found.
+    /// Only this number of cells must be found in a line, from the left.
     wanted: usize,
 }
 

@@ -11,9 +11,11 @@ use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
-/// Columns are dropped if the kept columns, times this factor, have more bytes than the entire table written so far.
+/// Columns are dropped if the number of kept bytes, multiplied by this factor, exceeds the number of bytes written so
+/// far for the entire table.
 const MIN_TEXT_RATIO: u64 = 8;
-/// Up to this number of kept bytes, [`MIN_TEXT_RATIO`] is not checked, because the first rows may have another ratio.
+/// [`MIN_TEXT_RATIO`] is not checked while at most this number of bytes is kept, because the first rows may have
+/// another ratio.
 const ALWAYS_BYTES: usize = 1 << 16;
 /// The kept columns have at most this number of bytes.
 const MAX_BYTES: usize = 1 << 24;

@@ -118,7 +118,7 @@ fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, row
     });
 }
 
-/// Returns the entry from which `read_parquet` reads the types and the index, as JSON with sorted keys.
+/// Returns the entry from which `read_parquet` reads the types and the index. The entry is JSON with sorted keys.
 fn pandas(columns: &[FastparquetColumn], versions: &WriterVersions) -> Vec<u8> {
     let columns = columns.iter().map(|column| {
         let pandas = match column.types.storage {

@@ -89,7 +89,7 @@ def case(data):
     return found
 
 
-# Valid and invalid documents by hand, then random documents, some with a changed byte.
+# First hand-written documents, valid and invalid. Then random documents, some of them also with a changed byte.
 cases = [document([]), document([b"\x08a\0\x02"]), document([b"\x09a\0" + struct.pack("<q", 253402300800000)]),
          document([b"\x02a\0" + struct.pack("<i", 2) + b"\xff\0"]), document([b"\x20a\0"]), document([b"\x10a\0\1"]),
          document([b"\x05a\0" + struct.pack("<i", 5) + b"\x02" + struct.pack("<i", 2) + b"x"])]

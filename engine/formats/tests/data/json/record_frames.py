@@ -93,7 +93,7 @@ LOOSE = {
 
 
 def loose_case():
-    """Texts that ujson reads but Python rejects or reads differently."""
+    """Returns a case whose text ujson reads, but Python rejects or reads differently."""
     names = rng.sample(["a", "b", "c", "", "\\ud800k"], rng.randrange(1, 4))
     kinds = {name: rng.choices(list(LOOSE), k=rng.choice([1, 1, 2])) for name in names}
     blank = lambda: rng.choice(["", "", "", " ", "\x0b", "\xa0", "\x1c", "\u2003"])

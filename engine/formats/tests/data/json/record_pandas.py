@@ -11,8 +11,8 @@ def number():
     return "%d.%de%d" % (rng.randrange(100), rng.randrange(10 ** 6), rng.randrange(-30, 25))
 texts = ["[%s]" % number() for _ in range(600)] + ["0", "-0", "-0.0", "-1e-12", "1e-7", "1e20", "0.5", "0.00000000005", "0.00000000015", "0.99999999999", "1e16", "9999999999999999.0", "1e-15", "9e-16",
     "null", "true", "[]", "{}", '{"a":[1,{"b":null}],"c":"d"}', '"\\u00e9\\ud83c\\udf55/\\b\\f\\n\\r\\t\\u0001\\u007f\\"\\\\<>&"', "18446744073709551615", "18446744073709551616", "-9223372036854775809", "0.12345678905"]
-# Texts that ujson reads but Python rejects or reads differently. ujson misreads some integers of more than 20 digits without
-# an error. prep rejects such integers, so there are none here.
+# Returns a text that ujson reads but Python rejects or reads differently. ujson misreads some integers of more than 20
+# digits without an error. prep rejects such integers, so this function returns none.
 def spelled():
     digits = lambda most: "".join(rng.choice("0012345678999") for _ in range(rng.randrange(most)))
     whole = rng.choice(["", "-", "-", "00"]) + digits(8)

@@ -61,7 +61,7 @@ def quoted(cell):
 
 
 def column(*cells):
-    """A column next to a column of integers, so that an empty cell does not yield an empty line."""
+    """Returns a file with these cells and a column of integers, so that an empty cell does not yield an empty line."""
     return "x,n\n" + "".join(f"{quoted(c)},{i}\n" for i, c in enumerate(cells))
 
 
