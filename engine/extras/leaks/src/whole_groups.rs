@@ -100,7 +100,7 @@ fn word(id: &str, place: usize) -> Option<&str> {
     ids::words(id).get(place).copied()
 }
 
-/// Returns the beginning of an id up to the end of a word that is not the last one.
+/// Returns the beginning of an id, up to the end of the word at index `place`. `None` for the first and the last word.
 fn beginning(id: &str, place: usize) -> Option<&str> {
     let words = ids::words(id);
     let last = words
@@ -110,7 +110,8 @@ fn beginning(id: &str, place: usize) -> Option<&str> {
     id.get(..end)
 }
 
-/// Returns the first digits of an id that consists of digits, but not all of them.
+/// Returns the first `place + 1` digits of an id. `None` if not all characters of the id are digits, or if there is no
+/// further digit.
 fn first_digits(id: &str, place: usize) -> Option<&str> {
     let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
     id.get(..=place)

@@ -112,7 +112,7 @@ fn score(rank: f64, count: usize) -> f64 {
     if fraction < 0.5 { -quantile } else { quantile }
 }
 
-/// Number of items on each side of a number whose targets predict the number's target.
+/// The target of a number is predicted from this number of items below it, and from this number of items above it.
 const NEIGHBOURS: usize = 2;
 
 /// Predicts the items of each fold from the items of other folds. `predict` receives the items of the fold, the other
@@ -315,7 +315,8 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
             blocks.push(class);
         }
     }
-    // Ignore the blocks of all other classes, because several other classes have several blocks.
+    // If there are more than `MAX_CLASSES` classes, ignore the blocks of the rarer ones. These classes are counted
+    // together, so they may have several blocks.
     blocks.retain(|class| *class < MAX_CLASSES);
     let classes = blocks.iter().collect::<HashSet<_>>().len();
     // If there are many classes, a few additional blocks are allowed.

@@ -56,7 +56,8 @@ impl Medium {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sketch {
     values: Box<[i16]>,
-    /// The square of the vector's length, which differs from 1 because elements are rounded.
+    /// The square of the vector's length, in units of the square of 1/32767. The length is only nearly 1, because
+    /// elements are rounded.
     square: i32,
 }
 

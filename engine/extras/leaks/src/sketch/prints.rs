@@ -215,7 +215,8 @@ impl RegionRow {
         }
     }
 
-    /// Rounds a region with fields between two steps. Rounding errors of the mean decide.
+    /// Rounds the fields of a region in which some fields are between two steps. Computes with `f64`, because rounding
+    /// errors of the mean decide how such fields are rounded.
     fn round_exactly(&mut self, fields: &Fields, y: usize, region: usize, regions: usize) {
         let light: [f64; 9] = std::array::from_fn(|place| {
             let field = fields.at(place, y, regions).get(region);
