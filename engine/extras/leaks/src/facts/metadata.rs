@@ -237,6 +237,7 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
+    /// A file with many tiny chunks must not need much memory.
     #[test]
     fn the_number_of_entries_does_not_grow_with_the_number_of_chunks() {
         let chunk = [&[0, 0, 0, 1], b"tEXt".as_slice(), b"a", &[0; 4]].concat();

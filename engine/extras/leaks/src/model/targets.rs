@@ -368,6 +368,7 @@ mod tests {
         assert!(right.count() > 95);
     }
 
+    /// A remainder reveals nothing about a sorted answer, so no divisor may lead to a gain.
     #[test]
     fn remainders_of_positions_do_not_predict_sorted_answers() {
         let classes: Vec<i32> = (0..240).map(|n| n / 120).collect();
@@ -386,6 +387,7 @@ mod tests {
         }
     }
 
+    /// Participants know no answer of a group in the test part, so its items must not predict each other.
     #[test]
     fn answers_of_the_same_group_do_not_predict() {
         // Ten groups of ten items. The class depends on the group.

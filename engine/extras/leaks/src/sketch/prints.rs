@@ -354,6 +354,7 @@ mod tests {
         );
     }
 
+    /// The fast rounding in `f32` must give the same steps as the rounding of doubles.
     #[test]
     fn steps_equal_those_of_rounded_doubles() {
         let mut random = SplitMix::new(5);
