@@ -203,7 +203,7 @@ fn looks(runs: &[&GradedRun]) -> Option<u64> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
-    /// Whether to use the last runs of a competition instead of the first ones, if there are more runs than seeds.
+    /// If a competition has more runs than there are seeds: whether to use its last runs instead of its first runs.
     pub last: bool,
     /// Number of seeds. `None` for all complete seeds.
     pub number: Option<usize>,

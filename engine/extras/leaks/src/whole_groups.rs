@@ -33,7 +33,7 @@ const MAX_ORDERS: usize = 8;
 /// Only the first words of ids, up to this number, are examined.
 const MAX_WORDS: usize = 8;
 
-/// The name of each chosen test item's group, if it has one.
+/// The name of the group of each chosen test item. `None` if the item belongs to no group.
 pub(crate) type Division<'a> = Vec<Option<&'a str>>;
 
 pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Division<'a>> {

@@ -563,7 +563,7 @@ impl GeneratedCompetition {
         }
     }
 
-    /// Repeats the random values of a training row.
+    /// Returns the values of the training row `number`, by repeating all random draws up to this row.
     fn repeat_draw(
         &self,
         number: usize,

@@ -72,7 +72,7 @@ pub(crate) struct Inner {
     damaged: Mutex<HashSet<Digest>>,
     /// Whether all objects are treated as damaged in the remote until they are sent.
     replaces_all: AtomicBool,
-    /// Objects that are known to be in this area of the remote.
+    /// Objects that are known to be in the remote, and the area of each object.
     pub(crate) present: Mutex<HashSet<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,

@@ -25,7 +25,7 @@ use prep_grade::report::LogPlace;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// After waiting this long for other writers, a writer fails. Each of them needs only a few milliseconds.
+/// After waiting this long for other writers, a writer fails. A writer usually needs only a few milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 const ID_DIGITS: usize = 16;

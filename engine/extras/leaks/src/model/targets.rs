@@ -23,7 +23,8 @@ pub(crate) struct Targets {
     pub width: usize,
     pub test: Vec<Vec<f64>>,
     pub folds: Folds,
-    /// Whether most classes also occur in the training part. Otherwise, each value belongs to a group.
+    /// Whether most classes also occur in the training part. If not, a class is probably the name of a group that is
+    /// entirely in the test part.
     pub has_known_classes: bool,
     classes: Option<Vec<String>>,
     /// The test answers as sorted numbers, to find the rank of a training answer.

@@ -44,7 +44,8 @@ pub(crate) struct Print {
 #[derive(Default)]
 struct Smallest {
     places: BTreeMap<u32, (u32, u16)>,
-    /// The largest of `places`, if there are [`MAX_PRINTS`] places.
+    /// The largest hash in `places`. `None` while there are fewer than [`MAX_PRINTS`] places, because every hash is
+    /// then added.
     largest: Option<u32>,
 }
 
@@ -105,8 +106,8 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     smallest.finish()
 }
 
-/// The total brightness of the fields at all positions, row by row. Regions overlap: a field is in nine regions, once
-/// in each place.
+/// The total brightness of the fields at all positions, row by row. Regions overlap, so a field belongs to up to nine
+/// regions. In each of them, the field has a different place.
 struct Fields {
     sums: Vec<i32>,
     /// Number of fields in a row.
