@@ -98,7 +98,7 @@ pub fn parse() -> Result<Cli, Exit> {
             let mut lines = text.lines();
             let message = lines.next().unwrap_or_default();
             let message = message.strip_prefix("error: ").unwrap_or(message);
-            // clap's lines with the possible values, and with similar names.
+            // The help consists of clap's lines with the possible values and with similar names.
             let is_help =
                 |line: &&str| line.starts_with("[possible values") || line.starts_with("tip: ");
             let help = lines.map(str::trim).filter(is_help);
@@ -107,7 +107,8 @@ pub fn parse() -> Result<Cli, Exit> {
                 help: (!help.is_empty()).then(|| help.join("; ").replace("tip: ", "")),
                 ..CliError::usage(message)
             };
-            // Errors are ignored: the error is also printed on stderr, and the exit code shows it.
+            // A failed write is ignored, because stderr also shows `error`, and the exit code states that the usage is
+            // wrong.
             let _ = writeln!(anstream::stdout(), "{:#}", json!({ "error": error.json() }));
         }
         // As in clap, two errors are ignored: stderr cannot be written, or stdout is a closed pipe.

@@ -106,7 +106,7 @@ fn jobs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::
     jobs.map(Some).map_err(wrong)
 }
 
-/// Accepts any value, because the parser of sizes reports a number without a unit.
+/// Accepts any value. If it is a number without a unit, the parser of sizes returns a good message.
 fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let text = match serde_json::Value::deserialize(deserializer)? {
         serde_json::Value::String(text) => text,

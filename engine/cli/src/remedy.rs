@@ -12,7 +12,7 @@ use prep_app::Remedy;
 /// The options of this process's verb. Empty in tests.
 static VERB: OnceLock<VerbOptions> = OnceLock::new();
 
-/// The long names of a verb's options, and of those on the command line.
+/// The long names of all options of a verb, and the long names of the options on the command line.
 #[derive(Debug, Default)]
 struct VerbOptions {
     all: HashSet<String>,

@@ -146,7 +146,7 @@ impl CliSession {
         mut work: impl FnMut(&str) -> Result<T, CliError>,
     ) -> IdResults<T> {
         let mut outcomes = Vec::new();
-        // The ids with equal errors.
+        // Maps each message, with `ID` in place of the id, to the competitions with this error.
         let mut equal: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for id in ids {
             let outcome = work(id).map_err(|error| error.for_competition(id));
@@ -262,7 +262,7 @@ impl Purpose {
 /// Maximum number of attempts for a request whose answer the user waits for.
 const MAX_REQUEST_ATTEMPTS: u32 = 3;
 
-/// Returns the network. The first use sets it up. When the credentials are found, a message shows where.
+/// Returns the network, which is set up when it is first used. A message then shows where the credentials were found.
 pub fn network(session: &CliSession, limits: &DownloadLimits, purpose: Purpose) -> LazyNetwork {
     let (session, limits) = (session.clone(), limits.clone());
     LazyNetwork::new(move || connect(&session, &limits, purpose))

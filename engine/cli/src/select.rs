@@ -152,7 +152,7 @@ impl Selection {
     }
 }
 
-/// Returns the id without the prefix of the built-in competitions, which are a pack whose ids need no prefix.
+/// Returns the id without the prefix of the built-in pack. The ids of this pack need no prefix.
 fn plain(id: &str) -> String {
     let name = id.strip_prefix(BUILT_IN_PACK);
     name.and_then(|id| id.strip_prefix('/'))
@@ -167,7 +167,8 @@ fn distinct(mut ids: Vec<String>) -> Vec<String> {
     ids
 }
 
-/// Returns the error for an unknown set. If its name is that of a file, the help names the option for files.
+/// Returns the error for an unknown set. If `name` has a suffix or is an existing file, the help names the option for
+/// files.
 pub fn suggest_file(error: CliError, name: &str) -> CliError {
     let path = Path::new(name);
     match path.extension().is_some() || path.is_file() {

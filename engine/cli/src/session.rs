@@ -12,7 +12,7 @@ use crate::output::printer::Printer;
 #[derive(Debug, Clone)]
 pub struct CliSession {
     pub settings: Settings,
-    /// The options of preparations that have values in the settings.
+    /// The values that the settings contain for the options of preparations.
     pub remembered: RememberedOptions,
     pub is_shared: bool,
     pub kaggle: Kaggle,

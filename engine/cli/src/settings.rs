@@ -30,7 +30,8 @@ impl Environment {
         self.set(name).map(PathBuf::from)
     }
 
-    /// Returns the directory that the variable names, otherwise `usual` in the home directory.
+    /// Returns the directory that the variable names. If the variable is not set or not an absolute path, returns the
+    /// directory `usual` in the home directory.
     fn base(&self, variable: &str, usual: &str) -> Option<PathBuf> {
         let set = self.path(variable).filter(|path| path.is_absolute());
         set.or_else(|| self.home.as_ref().map(|home| home.join(usual)))

@@ -276,7 +276,7 @@ impl PlannedCompetition {
     }
 }
 
-/// `name` names the bundle or the source.
+/// Describes a download. `name` is the name of the bundle or source.
 fn download_text(download: &Download, name: &str) -> String {
     let bytes = download.bytes.map(units::bytes);
     match (&download.error, bytes, download.partial_bytes) {

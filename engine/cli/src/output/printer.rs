@@ -247,7 +247,8 @@ impl Printer {
 
 pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
 
-/// The display that currently draws on stderr, if any. Clones share the display.
+/// The function that shows a line above the current display on stderr. `None` if no display exists. Clones share the
+/// function.
 #[derive(Clone, Default)]
 pub struct Aside(Arc<Mutex<Option<Notice>>>);
 

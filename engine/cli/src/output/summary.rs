@@ -85,7 +85,7 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
     Ok(())
 }
 
-/// Failures have the same JSON members as errors.
+/// Returns the result of a competition as JSON. Its failures have the same members as errors.
 pub fn json_of(summary: &Summary) -> Value {
     let failures = summary.failures.iter().map(|failure| {
         let mut one = error_of(&summary.id, failure).json();
@@ -99,7 +99,7 @@ pub fn json_of(summary: &Summary) -> Value {
     let failures: Vec<Value> = failures.collect();
     let mut all = json!(summary);
     all["failures"] = failures.into();
-    // The cache stores the result of a trial with texts as reasons.
+    // In the cached result of a trial, reasons are plain texts. Convert them to the form of all other reasons.
     if let Some(trial) = all.get_mut("trial") {
         reasons::state(trial, "skipped", "skipped");
         for (_, outcome) in trial.as_object_mut().into_iter().flatten() {

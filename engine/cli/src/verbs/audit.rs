@@ -205,7 +205,7 @@ const MAX_PATHS: usize = 3;
 fn block(block: &Block, audit: &Audit) -> String {
     let mut paths: Vec<&str> = block.paths.iter().map(String::as_str).collect();
     let more = format!("and {} more", paths.len().saturating_sub(MAX_PATHS));
-    // One more path is not longer than the text `and 1 more`.
+    // If only one path is left, it is also shown, because the text `and 1 more` would not be shorter.
     if paths.len() > MAX_PATHS + 1 {
         paths.truncate(MAX_PATHS);
         paths.push(&more);

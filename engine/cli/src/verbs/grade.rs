@@ -298,7 +298,8 @@ fn report(
     Ok((grader, report, unrounded))
 }
 
-/// Grades the submissions of a list. `directories` contains the directory of each run, or nothing if they are not known.
+/// Grades the submissions of a list. `directories` contains the directory of each run, or is empty if the directories
+/// are not known.
 fn grade_list(
     session: &CliSession,
     catalog: &Catalog,

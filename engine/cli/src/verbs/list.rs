@@ -36,8 +36,8 @@ pub struct ListArgs {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    /// The exit code for this competition: the code of the error if a manifest cannot be read.
-    /// The command lists the other competitions nevertheless.
+    /// The exit code for this competition. If one of its manifests cannot be read, this is the code of that error. The
+    /// command lists the other competitions nevertheless.
     #[serde(skip)]
     exit: Exit,
     id: String,
@@ -286,7 +286,7 @@ fn disk_table(rows: &[Row]) -> PrintedTable {
 mod tests {
     use super::*;
 
-    /// A wrong bundle has a message with two paths and two digests.
+    /// A reason can be long: the message about a wrong bundle contains two paths and two digests.
     #[test]
     fn a_long_reason_is_shortened() {
         let reason = StatedReason::new("failed", "reason ".repeat(50));

@@ -161,8 +161,8 @@ impl PushArgs {
     }
 }
 
-/// Shows an error about competitions that are left out, and returns its exit code. If no competition is left, returns the
-/// error.
+/// Prints an error about competitions that are left out, and returns its exit code. If `left`, the list of the
+/// remaining competitions, is empty, returns the error instead.
 fn show_unless_last(
     session: &CliSession,
     error: Option<CliError>,
@@ -232,7 +232,7 @@ fn table(all: &[PushResult]) -> PrintedTable {
     table
 }
 
-/// Returns the error of a push that the remote's results or records prevented.
+/// If results or records of the remote prevented a push, returns the error.
 fn refusal(pushed: &PushResult) -> Option<CliError> {
     let (id, steps) = (&pushed.id, pushed.refused.len() as u64);
     let cause = match &pushed.rejection {

@@ -172,7 +172,7 @@ impl SummarizeArgs {
                 "the budget file contains experiments without runs: {names}"
             ));
         }
-        // A few runs are rarely a complete seed of any set, so this shows single competitions instead.
+        // A few runs rarely form a complete seed of any set. If no set has figures, show single competitions instead.
         let is_partial = !self.names_sets() && !found.iter().any(has_figures);
         let per_competition = self.per_competition || is_partial && self.format == Format::Text;
         match (printer.json, self.format, per_competition) {
@@ -292,8 +292,8 @@ impl SummarizeArgs {
         Ok(names)
     }
 
-    /// Returns the prefix of messages about an experiment. This is the experiment's name, or empty if
-    /// this is the default name, which means nothing to users.
+    /// Returns the prefix of messages about an experiment. The prefix contains the experiment's name. If it is the
+    /// default name, the prefix is empty, because this name means nothing to users.
     fn label(&self, experiment: &Experiment) -> String {
         match self.groups.is_none() && experiment.name == DEFAULT_NAME {
             true => String::new(),

@@ -117,7 +117,7 @@ pub(crate) enum MissingTargets {
 /// Guesses everything that the author has not chosen.
 ///
 /// # Errors
-/// If no table has all chosen columns. The error contains the names of the chosen columns.
+/// Returns the names of the chosen columns if no table has all of them.
 pub(crate) fn guess<'b>(
     bundle: &'b BundleContent,
     choices: &DraftChoices,
@@ -127,7 +127,7 @@ pub(crate) fn guess<'b>(
     let sample = find(&|stem| stem.contains("sample") || stem.contains("submission"));
     let is_test = |stem: &str| stem.starts_with("test") || stem.ends_with("test");
     let test = find(&is_test);
-    // The most likely table first: by name, then by size.
+    // Sort the tables by name and then by size, so that the most likely table is the first one.
     let mut tables: Vec<&BundleTable> = bundle.tables.iter().collect();
     tables.retain(|table| {
         let is_sample = sample.is_some_and(|sample| ptr::eq(sample, *table));
@@ -396,7 +396,8 @@ fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> 
     })
 }
 
-/// Replaces a single target whose cells are lists of labels with a column for each label, if `metric` takes several columns.
+/// If the only target contains lists of labels, and if `metric` takes several columns, replaces the target with a
+/// column for each label.
 fn several_labels(
     table: &BundleTable,
     id: &str,
@@ -442,7 +443,8 @@ fn labels_of_lists(table: &BundleTable, name: &str) -> Option<BTreeSet<String>> 
     (fits && labels.iter().all(is_label)).then_some(labels)
 }
 
-/// Returns the strings of a JSON list, or the parts of a text between commas. Another element of a JSON list is empty.
+/// Returns the strings of a JSON list, or the parts of a text between commas. An element of a JSON list that is not a
+/// string becomes an empty string.
 pub(crate) fn labels_of(cell: &str) -> Vec<String> {
     let text = |item: &JsonValue| match item {
         JsonValue::String(text) => text.as_str().unwrap_or_default().to_owned(),

@@ -29,8 +29,8 @@ pub use guess::DraftChoices;
 use guess::SplitGuess;
 use table::BundleTable;
 
-/// The draft has at most this number of notes about files that cannot be read, and as many about tables whose values
-/// were not examined.
+/// The draft has at most this number of notes about files that cannot be read. The same limit applies to notes about
+/// tables whose values were not examined.
 const MAX_NOTES: usize = 4;
 /// An error lists the columns of at most this number of tables.
 const MAX_LISTED_TABLES: usize = 4;
@@ -79,7 +79,7 @@ impl DraftError {
     }
 }
 
-/// Returns the first error without its suggestion, which is the help.
+/// Returns the first error without its suggestion, because [`DraftError::help`] returns the suggestion.
 fn first_problem(errors: &GradeSpecErrors) -> String {
     let first = errors.0.first();
     first.map_or(String::new(), |error| {

@@ -60,7 +60,8 @@ pub struct BundleColumn {
     pub values: Option<ObjectColumn>,
 }
 
-/// The reason why a file that is named like a table is not read as a table. `None` if the draft has no note about the file.
+/// The reason why a file that is named like a table is not read as a table. `None` if the draft should have no note
+/// about the file.
 pub type NotTable = Option<String>;
 
 impl BundleTable {
@@ -534,6 +535,7 @@ mod tests {
         }
     }
 
+    /// A file with the suffix `.json` may contain JSON lines instead of a single JSON value.
     #[test]
     fn lines_under_the_name_of_one_value_are_found() {
         let table = table("train.json", "{\"id\": 1}\n{\"id\": 2}\n").unwrap();

@@ -15,7 +15,8 @@ pub struct TrialColumn<'a> {
 /// The reason why a submission of placeholders has no score.
 pub struct Misfit {
     pub refusal: Refusal,
-    /// Whether the answers have a score, so that the metric fits the target, but not the placeholders.
+    /// Whether the metric gives the answers themselves a score. If so, the metric fits the target, but not the
+    /// placeholders.
     pub fits_answers: bool,
 }
 

@@ -22,11 +22,12 @@ use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml
 
 /// The draft declares at most this number of columns of a table. A comment counts the other columns.
 const MAX_COLUMNS: usize = 80;
-/// The draft lists at most this number of unused tables, of columns of an unused table, and of unused groups of files.
+/// Each list in the draft has at most this number of elements: unused tables, columns of an unused table, and unused
+/// groups of files.
 const MAX_LISTED: usize = 20;
 /// A value with more characters is not used as a placeholder.
 const MAX_PLACEHOLDER: usize = 40;
-/// Words in the directories of files that are probably answers, such as masks of images.
+/// If the name of a directory contains one of these words, its files are probably answers, such as masks of images.
 pub(crate) const ANSWER_WORDS: [&str; 6] =
     ["mask", "label", "annot", "truth", "target", "segmentation"];
 
@@ -49,11 +50,12 @@ impl TemplateValues {
         self.add_if(!lines.is_empty(), name, lines.trim_end());
     }
 
-    /// Adds a metric. `misfit` is the reason why it gave the sample submission no score, if it did not. `usual` lists metrics
+    /// Adds a metric. If the metric gave the sample submission no score, `misfit` is the reason. `usual` lists metrics
     /// that fit the target, and `is_whole` states whether all answers are known.
     ///
     /// # Errors
-    /// Fails if no change of the metric's parameters and no further answers can give the sample submission a score.
+    /// Fails if the metric cannot give the sample submission a score, even with other parameters and with further
+    /// answers.
     fn add_metric(
         &mut self,
         name: &str,
@@ -253,7 +255,7 @@ impl RowsWriter<'_> {
         Ok(())
     }
 
-    /// Returns a name for a table that no other table has.
+    /// Returns a table name that is similar to `wanted`. No other table has this name.
     fn name(&mut self, wanted: &str) -> String {
         let name = table_name(wanted, &self.taken);
         self.taken.push(name.clone());
@@ -540,8 +542,8 @@ const DATE_FORMATS: [(&str, [usize; 3]); 5] = [
     ("%m/%d/%Y", [2, 0, 1]),
 ];
 
-/// Returns the first column of dates, the date at which the last tenth of the rows begins, and the key `format` if the dates
-/// need one.
+/// Returns the first column of dates, the date at which the last tenth of the rows begins, and the key `format`. The
+/// key is empty if the dates need no format.
 fn dates<'t>(rows: &'t TargetTable<'_>) -> Option<(&'t String, String, String)> {
     let of_column = |name: &'t String| {
         let texts = rows.table.texts(name)?.into_iter();
@@ -579,7 +581,7 @@ fn date<'t>(text: &'t str, format: &str, places: [usize; 3]) -> Option<([u16; 3]
     is_date.then_some(([year, month, day], text))
 }
 
-/// Returns the reason why a metric gives the sample submission of a draft no score, if it does not.
+/// Grades the sample submission of a draft. If the metric gives it no score, returns the reason.
 fn misfit(rows: &TargetTable<'_>, metric: &MetricDraft, is_class: bool) -> Option<Misfit> {
     let table = rows.table;
     let targets = rows.target.columns();
@@ -648,8 +650,8 @@ fn unquoted(constant: &str) -> String {
     text.map_or(constant.to_owned(), |text| text.replace("''", "'"))
 }
 
-/// For each column of JSON objects that contain targets, returns an item of `SELECT * REPLACE (...)` that removes the
-/// targets from the objects. Also returns the JSON columns that contain targets, but not only objects.
+/// Finds the JSON columns whose objects contain targets. If all values of such a column are objects, returns an item of
+/// `SELECT * REPLACE (...)` that removes the targets from them. Returns the names of the other columns separately.
 fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>, Vec<&'t str>) {
     let mut columns: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {

@@ -21,8 +21,8 @@ pub struct Submission {
     pub submission_path: Option<String>,
     pub logs_path: Option<String>,
     pub code_path: Option<String>,
-    /// A CSV file in the directory of a run without a submission. Probably the submission, under another name. The line does
-    /// not contain it.
+    /// A CSV file in the directory of a run without a submission. The file is probably the submission under another
+    /// name. The line does not contain this path.
     pub misplaced: Option<PathBuf>,
 }
 

@@ -20,7 +20,8 @@ pub struct Experiment {
     pub sets: Vec<(String, Result<SetSummary, String>)>,
     /// All competitions with a run, sorted by id.
     pub competitions: Vec<CompetitionSummary>,
-    /// Runs that were graded several times. Each grading is a run in the figures, as in upstream's script.
+    /// Runs that were graded several times. As in upstream's script, the figures contain each grading as a separate
+    /// run.
     pub repeated_runs: Vec<RepeatedRun>,
     /// Runs that could not be graded. They are not part of the figures, and never treated as failed.
     pub ungraded_runs: Vec<UngradedRun>,
@@ -188,7 +189,8 @@ fn has_mixed_variants(runs: &[&GradedRun]) -> bool {
     variants.any(|variant| Some(variant) != first)
 }
 
-/// Returns the number of gradings in the logs of runs: the sum of the highest number in each log.
+/// Returns the number of gradings in the logs of `runs`. This is the sum of the highest number that the runs state for
+/// each log.
 fn looks(runs: &[&GradedRun]) -> Option<u64> {
     let mut by_log: HashMap<&str, u64> = HashMap::new();
     for run in runs.iter().filter(|run| run.exists) {
@@ -201,7 +203,7 @@ fn looks(runs: &[&GradedRun]) -> Option<u64> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
-    /// Whether to use the last runs of a competition instead of the first ones, if there are more runs than seeds.
+    /// If a competition has more runs than there are seeds: whether to use its last runs instead of its first runs.
     pub last: bool,
     /// Number of seeds. `None` for all complete seeds.
     pub number: Option<usize>,
@@ -226,8 +228,9 @@ pub struct LeftOut {
     pub fewest: Vec<String>,
 }
 
-/// Combines runs into seeds for the competitions of a set. `runs` must be sorted by time. A competition without a run is an
-/// error. With [`Choice::pad`], a competition is an error only if it has ungraded runs that would be padded.
+/// Combines runs into seeds for the competitions of a set. `runs` must be sorted by time. A competition without a run
+/// is an error. With [`Choice::pad`], missing runs are padded instead. A missing run is then an error only if its
+/// competition has ungraded runs.
 fn seeds(
     runs: &[GradedRun],
     ungraded: &[UngradedRun],

@@ -53,7 +53,7 @@ pub struct LeakFinding {
     /// Suggests what to do.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub advice: &'static str,
-    /// The reason why the pipeline accepts the finding, if it does.
+    /// The reason why the pipeline accepts the finding. `None` if the pipeline does not accept it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
 }

@@ -82,8 +82,8 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns the file name with words that contain digits replaced by `#`: `#-anatomical-structure.json`. Adjacent
-/// replaced words become one `#`.
+/// Returns the file name, with `#` in place of each word that contains digits, for example
+/// `#-anatomical-structure.json`. Adjacent replaced words become one `#`.
 pub(crate) fn pattern(path: &str) -> String {
     let name = file_name(path);
     let (stem, end) = match name.rsplit_once('.') {

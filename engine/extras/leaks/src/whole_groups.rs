@@ -33,7 +33,7 @@ const MAX_ORDERS: usize = 8;
 /// Only the first words of ids, up to this number, are examined.
 const MAX_WORDS: usize = 8;
 
-/// The name of each chosen test item's group, if it has one.
+/// The name of the group of each chosen test item. `None` if the item belongs to no group.
 pub(crate) type Division<'a> = Vec<Option<&'a str>>;
 
 pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Division<'a>> {
@@ -100,7 +100,7 @@ fn word(id: &str, place: usize) -> Option<&str> {
     ids::words(id).get(place).copied()
 }
 
-/// Returns the beginning of an id up to the end of a word that is not the last one.
+/// Returns the beginning of an id, up to the end of the word at index `place`. `None` for the first and the last word.
 fn beginning(id: &str, place: usize) -> Option<&str> {
     let words = ids::words(id);
     let last = words
@@ -110,7 +110,8 @@ fn beginning(id: &str, place: usize) -> Option<&str> {
     id.get(..end)
 }
 
-/// Returns the first digits of an id that consists of digits, but not all of them.
+/// Returns the first `place + 1` digits of an id. `None` if not all characters of the id are digits, or if there is no
+/// further digit.
 fn first_digits(id: &str, place: usize) -> Option<&str> {
     let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
     id.get(..=place)

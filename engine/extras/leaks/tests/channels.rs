@@ -314,6 +314,7 @@ fn answers_in_xml_are_found() {
     });
 }
 
+/// One list assigns numbers to the files of items, and the other list assigns answers to these numbers.
 #[test]
 fn answers_in_linked_lists_of_a_document_are_found() {
     check("annotations", "answers-elsewhere", &|items| {

@@ -203,7 +203,8 @@ fn leaks_are_found_in_groups() {
 
 #[test]
 fn files_of_equal_length_are_compared_by_content() {
-    // Two different contents with the same CRC-32: the checksum is linear, so four bytes can be chosen freely.
+    // The files of a pair differ, but have the same length and the same CRC-32, so only their content distinguishes
+    // them.
     let polynomial = [0x01_u8, 0x83, 0x6d, 0xf6, 0x8f];
     let mut data = Data::default();
     let content = |number: usize| -> Vec<u8> {
@@ -215,7 +216,7 @@ fn files_of_equal_length_are_compared_by_content() {
         let id = format!("{:06x}", draw(number, 1 << 24));
         let own = content(number);
         let mut other = own.clone();
-        // The bits of the generator polynomial, in the order of the checksum.
+        // Adding the generator polynomial does not change the checksum.
         for (byte, bits) in other.iter_mut().skip(40).zip(crc_multiple(&polynomial)) {
             *byte ^= bits;
         }
@@ -359,7 +360,7 @@ fn texts(different: usize, shown: &dyn Fn(usize) -> usize) -> Data {
     data
 }
 
-/// If most answers are different texts, no statistic examines them.
+/// No statistic examines answers that are mostly different texts, so the exact comparison must find them.
 #[test]
 fn texts_that_are_the_answers_are_found() {
     for different in [3, 30, 40, 60, 1_000_000] {
@@ -581,7 +582,7 @@ fn intended_features_that_determine_the_answers_are_mentioned() {
     );
 }
 
-/// Items with several labels: the answers are lists.
+/// Each item has several labels, and its answer is the list of these labels.
 #[test]
 fn lists_of_labels_are_found() {
     const LABELS: [&str; 4] = ["bio", "chem", "math", "phys"];
@@ -628,7 +629,7 @@ fn lists_of_labels_are_found() {
     }
 }
 
-/// Items with several labels: the answers are ones and zeros, and the labels are in any order, with any separator.
+/// The answer is 1 if the item has the label `y`. A public list of labels is a leak with any order and any separator.
 #[test]
 fn labels_in_lists_with_any_separator_are_found() {
     let labels = |number: usize| {

@@ -563,7 +563,7 @@ impl GeneratedCompetition {
         }
     }
 
-    /// Repeats the random values of a training row.
+    /// Returns the values of the training row `number`, by repeating all random draws up to this row.
     fn repeat_draw(
         &self,
         number: usize,
@@ -774,6 +774,7 @@ fn planted_leaks_are_found() {
     found(&made, "shown-before", LeakLevel::Leak);
 }
 
+/// Some keys contain the id of their file, so they differ in all files. Only the key `author` is new.
 #[test]
 fn json_keys_that_are_ids_are_not_reported_as_new() {
     let shown = |extra: &str| {

@@ -222,7 +222,7 @@ fn members(object: &JsonObject) -> Result<impl Iterator<Item = (String, Value)>,
     Ok(members.collect::<Result<Vec<_>, ToolError>>()?.into_iter())
 }
 
-/// Converts a value without formatting numbers as text, which could change their last digit.
+/// Converts a value. Numbers are not formatted as text, because that could change their last digit.
 fn converted(value: &JsonValue) -> Answer {
     Ok(match value {
         JsonValue::Null => Value::Null,

@@ -285,7 +285,7 @@ fn client_options() -> ClientOptions {
         .with_read_timeout(Duration::from_secs(30))
 }
 
-/// The times are short, because a run can continue without the remote.
+/// Retries end after a short time, because a run can continue without the remote.
 fn retry_config() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {

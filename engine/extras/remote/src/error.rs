@@ -154,7 +154,7 @@ const CREDENTIAL_CODES: [&str; 6] = [
 const OVERLOAD_CODES: [&str; 3] = ["SlowDown", "ServerBusy", "RequestTimeout"];
 const NO_BUCKET_CODES: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
 
-/// Phrases in the bodies of servers that have no error code for a full disk.
+/// Phrases in response bodies that report a full disk. Some servers have no error code for a full disk.
 const FULL_PHRASES: [&str; 3] = ["no free volumes", "no writable volumes", "no space left"];
 
 /// A cloud's credential provider failed.

@@ -27,7 +27,8 @@ pub(crate) const BLOCK_BYTES: u64 = 4 << 10;
 /// Size in bytes of a region. The hashes of its blocks are fetched together.
 pub(crate) const REGION_BYTES: u64 = 32 << 20;
 const HASH_BYTES: u64 = 32;
-/// At most this number of blocks is hashed and compared with the common parent node of these blocks at once.
+/// Blocks are hashed in batches of at most this number. The hash of a batch is compared with the common parent node of
+/// its blocks.
 const MAX_BATCH_BLOCKS: usize = 64;
 const READ_BYTES: usize = 1 << 20;
 

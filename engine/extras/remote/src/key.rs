@@ -245,7 +245,8 @@ fn key_path(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.{FILE_EXTENSION}"))
 }
 
-/// Returns [`KeyError::Open`] if other users can read a file with a secret key, except the group of a file of root.
+/// Returns [`KeyError::Open`] if other users can read the file `path`, which contains a secret key. If root owns the
+/// file, its group may read it.
 pub fn require_closed(path: &Path) -> Result<(), KeyError> {
     let user = rustix::process::geteuid().as_raw();
     match fs::metadata(path) {

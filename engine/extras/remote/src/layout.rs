@@ -1,4 +1,4 @@
-//! The names of files in a remote, and the requests for ranges of a bundle.
+//! Defines the names of files in a remote. Also combines ranges of a bundle into requests.
 //!
 //! ```text
 //! v1/ledger/KEY                    signed list of the outputs of the step with this key

@@ -40,7 +40,7 @@ pub type WarningSink = Arc<dyn Fn(&LinkWarning) + Send + Sync>;
 
 /// Time for which a remote is skipped after an error that may be temporary.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(60);
-/// When a set of objects in [`Inner`] has this length, at which it needs about 60 MB, it is cleared.
+/// When a set of objects in [`Inner`] has this length, the set is cleared. At this length, it needs about 60 MB.
 const MAX_SEEN: usize = 1 << 20;
 
 const RUNTIME_THREADS: usize = 2;
@@ -72,7 +72,7 @@ pub(crate) struct Inner {
     damaged: Mutex<HashSet<Digest>>,
     /// Whether all objects are treated as damaged in the remote until they are sent.
     replaces_all: AtomicBool,
-    /// Objects that are known to be in this area of the remote.
+    /// Objects that are known to be in the remote, and the area of each object.
     pub(crate) present: Mutex<HashSet<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
@@ -80,7 +80,8 @@ pub(crate) struct Inner {
     memory: OnceLock<Store>,
 }
 
-/// Adds an object to a set. A full set is cleared before, and the remote is queried again about its objects.
+/// Adds an object to a set. If the set is full, first clears it. The remote is then queried again about the removed
+/// objects.
 fn insert<T: Eq + Hash>(set: &Mutex<HashSet<T>>, object: T) {
     let mut set = set.lock();
     if set.len() >= MAX_SEEN {
@@ -519,6 +520,7 @@ mod tests {
         assert!(reported.contains("it has serial number 0"), "{reported}");
     }
 
+    /// A remote can have several addresses. One machine writes to one of them, and another reads from the other.
     #[test]
     fn records_for_further_addresses_of_a_remote_are_accepted() {
         let addresses = ["https://host/team/"].map(|text| Address::parse(text).unwrap());

@@ -60,7 +60,7 @@ struct ReaderState {
     requests: VecDeque<Request>,
     /// End of the furthest announced range that was requested so far.
     front: u64,
-    /// Number of reads so far, the clock of [`Request::used`].
+    /// Number of reads so far. [`Request::used`] uses it as a clock.
     reads: u64,
     /// Range of the last request for bytes that were not announced.
     last: Range<u64>,

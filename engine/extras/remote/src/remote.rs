@@ -433,8 +433,8 @@ impl Remote {
                 object_store::Error::AlreadyExists { .. }
                 | object_store::Error::Precondition { .. },
             ) => Ok(false),
-            // This store cannot create a file on the condition that it does not exist. Two machines may both write the
-            // entry. That does no harm, because both write the same content.
+            // This store cannot create a file on the condition that the file does not exist yet. Two machines may both
+            // write the entry. That does no harm, because both write the same content.
             Err(object_store::Error::NotImplemented { .. }) => {
                 if self.length(name).await?.is_some() {
                     return Ok(false);

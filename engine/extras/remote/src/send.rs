@@ -278,7 +278,7 @@ pub(crate) enum Job {
         offer: Box<Offer>,
         store: Store,
     },
-    /// A bundle for the mirror. Its file is open, so it may be deleted before it is sent.
+    /// A bundle for the mirror. `file` is open, so other processes may delete the bundle before it is sent.
     Bundle {
         content: Content,
         file: File,

@@ -20,7 +20,8 @@ use crate::send::Job;
 
 const MAX_QUEUED_CHUNKS: usize = 8;
 
-/// When the lengths of this number of objects are stored, which need about 60 MB, all of them are dropped.
+/// When the lengths of this number of objects are stored, all of them are dropped. At this number, they need about 60
+/// MB.
 const MAX_LENGTHS: usize = 1 << 20;
 
 struct LinkTier {
@@ -95,7 +96,7 @@ impl Tier for LinkTier {
                 .await;
         });
         loop {
-            // Works on threads of any runtime, unlike `blocking_recv`.
+            // Unlike `blocking_recv`, `block_on` works on threads of any runtime.
             match futures::executor::block_on(receiver.recv()) {
                 Some(Chunk::Bytes(bytes)) => to.write_all(&bytes)?,
                 Some(Chunk::End) => return Ok(true),
@@ -187,7 +188,8 @@ async fn receive(
     Chunk::End
 }
 
-/// A source that reads a bundle from the mirror instead of downloading it, if the mirror has it.
+/// A source that reads a bundle from the mirror. If the mirror does not have the bundle, the source `inner` provides
+/// it.
 pub struct MirroredSource {
     inner: Box<dyn Source>,
     name: String,

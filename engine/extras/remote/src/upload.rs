@@ -201,9 +201,9 @@ async fn result(
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ObjectLocation {
-    /// On this machine, with this length, and now also in the remote.
+    /// The object is on this machine, has this length in bytes, and is now also in the remote.
     Local(u64),
-    /// Only in the remote.
+    /// The object is only in the remote.
     Remote,
     Missing,
 }

@@ -1,4 +1,4 @@
-//! The guarantees of a remote, tested with stores in memory and in a directory, and with faults of all kinds.
+//! Tests the guarantees of a remote, with stores in memory and in a directory, and with faults of all kinds.
 
 use crate::common;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! A server that stops, or sends a byte now and then, is a cache miss. It never blocks a run.
+//! Tests that a server never blocks a run. A server that stops, or only sends a byte now and then, is treated as a
+//! cache miss.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -17,11 +17,11 @@ const WIDTH: f64 = 360.0;
 
 const INK: &str = "#59595A";
 const GRID: &str = "#E2E2E3";
-/// Train, in the blue of Okabe and Ito's palette.
+/// Colour of train: the blue of Okabe and Ito's palette.
 const TRAIN: &str = "#0072B2";
-/// Test, and graded submissions, in the vermilion of Okabe and Ito's palette.
+/// Colour of test and of graded submissions: the vermilion of Okabe and Ito's palette.
 const TEST: &str = "#D55E00";
-/// A third series, in the bluish green of Okabe and Ito's palette.
+/// Colour of a third series: the bluish green of Okabe and Ito's palette.
 const THIRD: &str = "#009E73";
 const TEAMS: &str = "#A9B4BF";
 const GOLD: &str = "#B8860B";

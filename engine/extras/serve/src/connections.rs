@@ -249,7 +249,8 @@ impl Slots {
 
     fn of_peer(&self, peer: IpAddr) -> Arc<Semaphore> {
         let mut peers = self.peers.lock();
-        // Remove addresses without a slot and without a waiting request. Both would hold a second reference.
+        // Remove addresses without a slot and without a waiting request. A slot or waiting request holds a second
+        // reference to the semaphore.
         peers.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         let semaphore = peers.entry(peer);
         let semaphore = semaphore.or_insert_with(|| Arc::new(Semaphore::new(MAX_UPLOADS_OF_PEER)));

@@ -75,7 +75,7 @@ impl Worker {
         Ok(Worker(sender))
     }
 
-    /// Runs a job after all earlier jobs. Returns an error if it panicked.
+    /// Runs a job after all earlier jobs. Returns an error if this job panicked.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

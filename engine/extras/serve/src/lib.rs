@@ -28,8 +28,8 @@
 //! | a header without an end | rejects the request after 64 KiB |
 //! | an invalid request | returns 400, 404 or 405 |
 //!
-//! Uploads are written to disk in chunks. Therefore the memory that the server needs for an upload does not depend on the
-//! length of the upload until it is graded.
+//! Uploads are written to disk in chunks. Therefore, until an upload is graded, its length does not change how much
+//! memory the server needs.
 
 mod connections;
 mod grading;

@@ -441,6 +441,7 @@ mod tests {
         }
     }
 
+    /// For such a point, the shared secret is zero, so everybody could unwrap the file key.
     #[test]
     fn points_of_low_order_are_rejected() {
         let mut file = header(&[7; FILE_KEY_BYTES], &[public_key(random().unwrap())]).unwrap();

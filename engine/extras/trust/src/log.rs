@@ -25,7 +25,7 @@ use prep_grade::report::LogPlace;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// After waiting this long for other writers, a writer fails. Each of them needs only a few milliseconds.
+/// After waiting this long for other writers, a writer fails. A writer usually needs only a few milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 const ID_DIGITS: usize = 16;
@@ -179,7 +179,7 @@ impl LogWriter {
     /// # Errors
     /// Returns an error if the file cannot be read, locked or written.
     pub fn append(&self, mut fields: Map<String, Value>) -> io::Result<LogPlace> {
-        // Threads wait for this lock, and processes for the next one.
+        // This lock excludes other threads, and the next lock excludes other processes.
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = self.guard();
         let locked = prep_cache::lock_at_within(&guard, LOCK_TIMEOUT).map_err(io::Error::other)?;
@@ -212,7 +212,7 @@ impl LogWriter {
     }
 }
 
-/// A log that was read, with its contradictions.
+/// The lines of a log, and the contradictions between them.
 #[derive(Debug, Clone, Default)]
 pub struct ReadLog {
     /// Id of the log. Empty for a log without lines.

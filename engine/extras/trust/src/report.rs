@@ -141,7 +141,7 @@ mod tests {
             check(&foreign),
             Err(ReportRejection::Signer(Rejection::UntrustedKey(_)))
         ));
-        // A signature of another report, and a signature under another key.
+        // Neither the signature of another report nor a signature with another key is valid.
         let mut other = report();
         other.insert("score".into(), 1.0.into());
         let mut replayed = sign(&ours, other);

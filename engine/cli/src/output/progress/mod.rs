@@ -174,7 +174,7 @@ impl Screen {
 }
 
 impl Bars {
-    /// Creates a bar at an update instead of the start of a step, so that short steps do not flicker.
+    /// Redraws all bars. A step gets its bar here and not when it starts, so that short steps do not flicker.
     fn draw(&self, state: &mut State) {
         state.update_fraction();
         let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);

@@ -90,7 +90,8 @@ impl RunLogArgs {
     }
 }
 
-/// Returns the JSON of runs, with reasons as in the output of other commands. The log stores them in other forms.
+/// Returns the JSON of runs. The log stores reasons in other forms, so they are converted to the form of other
+/// commands.
 fn as_json(runs: &[LoggedRun]) -> Vec<Value> {
     let run = |run: &LoggedRun| {
         let mut found = json!(run);

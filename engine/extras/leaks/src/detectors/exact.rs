@@ -218,8 +218,8 @@ const MAX_CHANCE: f64 = 1e-4;
 /// A number with at least this number of digits hardly occurs by chance.
 const MIN_DIGITS: usize = 4;
 
-/// Assumed probability that a particular answer occurs by chance, if it is a number with at least [`MIN_DIGITS`] digits
-/// or a text with at least six characters.
+/// Assumed probability that a particular answer occurs by chance. It applies to numbers with at least [`MIN_DIGITS`]
+/// digits, and to texts with at least six characters.
 const DISTINCTIVE_CHANCE: f64 = 1e-4;
 
 /// Only the first columns, up to this number, are compared in pairs.
@@ -401,7 +401,7 @@ impl VerbatimSearch<'_> {
             sources.find(|source| {
                 [is_element, is_word].iter().any(|is_listed| {
                     let has_label = |cell: &&str| is_listed(&cell.to_lowercase(), &label);
-                    // Most sources differ in the first item whose answer is 1.
+                    // First compare one item whose answer is 1, because most sources already differ there.
                     source.cells.get(first.unwrap_or(0)).is_some_and(has_label) && {
                         let mut cells = source.cells.iter().map(has_label).zip(&self.answers);
                         cells.all(|(is_listed, answer)| flag(answer) == Some(is_listed))
@@ -516,14 +516,15 @@ fn combination(one: &[&str], other: &[&str], answers: &[&str]) -> Option<String>
     for (how, result, neutral) in OPERATIONS {
         let is_result = |(one, other, answer, error): &(f64, f64, f64, f64)| {
             let rounding = f64::max(one.abs(), other.abs()) * ROUNDING_ERROR;
-            // The difference of two large numbers is not known well enough to be a small answer.
+            // If the rounding error of two large cells exceeds the tolerance `most`, these cells prove nothing about a
+            // small answer.
             let most = error
                 .max(answer.abs() * MAX_ERROR)
                 .min(answer.abs() * MAX_ROUNDED_ERROR);
             let most = if *answer == 0.0 { rounding } else { most };
             rounding <= most && (result(*one, *other) - answer).abs() <= most
         };
-        // A cell that is the answer itself is found as a single value.
+        // If the second cell is neutral, the first cell is the answer itself. `single` already finds such cells.
         let is_found = numbers.as_ref().is_some_and(|rows| {
             let trivial = rows.iter().filter(|(_, other, ..)| *other == neutral);
             2 * trivial.count() <= rows.len() && rows.iter().all(is_result)

@@ -27,8 +27,8 @@ use crate::world::AnswerColumn;
 /// A fact with values for fewer items is not measured. A single value that fewer items have is not examined.
 const MIN_ITEMS: usize = 20;
 
-/// A single value is not reported if it has fewer independent observations: groups if items belong to groups, otherwise
-/// items.
+/// A single value is not reported if it has fewer independent observations. If items belong to groups, each group is an
+/// observation. Otherwise each item is an observation.
 const MIN_OBSERVATIONS: usize = 8;
 
 /// At most this number of facts is measured. Further facts are ignored.
@@ -144,7 +144,7 @@ fn find_for_label(
     findings
 }
 
-/// The prediction of a fact with the smallest p-value.
+/// The prediction with the smallest p-value among all predictions from a fact.
 pub(crate) struct BestPrediction {
     pub gain: Gain,
     /// Whether the prediction is from the nearest numbers, not from equal values.

@@ -42,7 +42,8 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             test.insert(file_name(&file.path));
         }
     }
-    // For each number of words in a name and each index of a word: the words in training names and in test names.
+    // The words of original names. The key is the number of words in a name, and the index of the word. The value
+    // contains the words in names of training files, then the words in names of test files.
     let mut words: BTreeMap<(usize, usize), [Vec<&str>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for file in &world.bundle {

@@ -114,7 +114,8 @@ fn by_group(
     is_group.then(|| (value_from_train(&test, &relation.train, rows), kin))
 }
 
-/// Returns a relation for each time, metadata or directory name that files of both parts have.
+/// Returns a relation for each fact about files, such as a time, metadata or a directory name, that is known for files
+/// of both parts.
 fn trained<'a>(view: &View<'a>, train: &ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {

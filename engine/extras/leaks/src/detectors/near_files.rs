@@ -252,7 +252,8 @@ fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<Le
     view.related(NAME, &what, &rows, 0.05, tests)
 }
 
-/// Returns the index of the training file that shares the most fingerprints with the same shift with `file`.
+/// Returns the index of the training file that has the most fingerprints in common with `file`. Only fingerprints with
+/// the same shift are counted together.
 fn sharing(file: &Sketched, files_of: &FilesOfFingerprint, medium: Medium) -> Option<usize> {
     let cell = match medium {
         Medium::Sound => 1,

@@ -129,8 +129,8 @@ fn kinds(
     found
 }
 
-/// Files of both test parts whose names inside are compared: their format, and for text formats the pattern of their
-/// file names. Files in other formats may be renamed by the preparation, so their pattern is empty.
+/// A format, and for text formats a pattern of file names. The columns and keys in files of a group are compared
+/// between both test parts. The preparation may rename files in other formats, so their pattern is empty.
 type FileGroup = (ContentKind, String);
 
 /// The names of columns and keys in the files of a group.
@@ -171,7 +171,7 @@ impl<'a> NamesOfFiles<'a> {
     }
 }
 
-/// Finds names inside files that are not in the original test part of the bundle.
+/// Finds columns and keys that no file in the original test part of the bundle contains.
 fn names(
     view: &View<'_>,
     tests: &mut Tests,

@@ -85,7 +85,8 @@ fn signs(text: &str) -> String {
     stretches.into_iter().collect::<Vec<_>>().join("_")
 }
 
-/// Returns the order of the elements of a list in a cell, such as `rises`. `None` for fewer than three elements.
+/// Returns how the elements of a list in a cell are ordered, for example `rises`. `None` if there are fewer than three
+/// elements.
 fn order_of_elements(text: &str) -> Option<&'static str> {
     let mut signs = ['|', ';', ','].into_iter();
     let sign = signs.find(|sign| text.contains(*sign))?;
@@ -132,8 +133,8 @@ fn typographic(cell: &str) -> String {
     found.collect()
 }
 
-/// Returns the pattern of a number or date: `9` for each run of digits and `a` for each run of letters, without leading
-/// minus signs. `None` for words.
+/// Returns the pattern of a number or date: `9` for each run of digits and `a` for each run of letters. Leading minus
+/// signs are ignored. Returns `None` for words.
 fn shape(text: &str) -> Option<String> {
     number(text)?;
     let mut shape = String::new();

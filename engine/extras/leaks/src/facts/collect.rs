@@ -9,7 +9,7 @@ use crate::table::CellTexts;
 use crate::text::ContentKind;
 use crate::world::{World, rows_of_items};
 
-/// Returns the facts of all files, including those that were `seen` while files were read.
+/// Returns the facts of all files. `seen` contains the facts that were collected while the files were read.
 pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     let mut facts = seen;
     let item_of = |text: &str| world.item_in_text(text);

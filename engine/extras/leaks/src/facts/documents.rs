@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::{Channel, ItemFacts, ItemOf};
 use crate::table::{CellTexts, ColumnTable};
 
-/// Values in more nested lists and objects are ignored.
+/// Values that are nested in more lists and objects than this are ignored.
 const MAX_DEPTH: usize = 24;
 
 /// Objects with more members are treated as lists, because their keys are probably ids.
@@ -231,8 +231,9 @@ const MAX_COLUMNS: usize = 100;
 /// Lists that are nested more deeply in objects are not searched.
 const MAX_LIST_DEPTH: usize = 4;
 
-/// Returns lists of a document as tables, each with the keys that lead to the list. A list of objects has a column for
-/// each key. A list of single values, one for each of the `items` test items, has one column.
+/// Returns the lists of a document as tables. Each table has a name, which consists of the keys that lead to the list.
+/// A list of objects becomes a table with a column for each key. A list of `items` single values, one for each test
+/// item, becomes a table with one column.
 pub(crate) fn lists(text: &str, items: usize) -> Vec<(String, ColumnTable)> {
     let mut found = Vec::new();
     if let Some((document, _)) = first(text) {
@@ -308,7 +309,7 @@ fn table_of_objects(objects: &[&str]) -> Option<ColumnTable> {
     (names.len() > 1).then(|| ColumnTable::new(names, columns))
 }
 
-/// Keys are read from at most this number of consecutive documents, and of elements of a list.
+/// Keys are read from at most this number of consecutive documents, and from at most this number of elements of a list.
 const MAX_RECORDS: usize = 20;
 
 /// Returns the paths of all keys of one or more consecutive documents, up to a depth of three.

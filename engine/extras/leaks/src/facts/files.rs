@@ -200,7 +200,8 @@ impl Trained {
         self.stems.iter().map(AsRef::as_ref)
     }
 
-    /// Returns the facts whose values are not all equal, as pairs of the file's stem and the value.
+    /// Returns the facts whose values are not all equal. For each fact, returns pairs of a file's stem and the file's
+    /// value.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&(Channel, String), Vec<(&str, &str)>)> {
         let varied = self.values.iter().filter(|(_, values)| {
             let first = values.first().map(|(_, value)| value);

@@ -129,7 +129,8 @@ fn is_head(kind: &str, number: usize, line: &str) -> bool {
         || ["#", "%", "//"].iter().any(|sign| line.starts_with(sign))
 }
 
-/// Adds the value of a line `key: value` or `key=value` that is below a line with an item's id.
+/// Adds the value of `line`, which has the form `key: value` or `key=value`. It is below the line with the id of
+/// `item`.
 fn below(path: &str, line: &str, item: usize, facts: &mut ItemFacts) {
     let Some((key, value)) = line.split_once([':', '=']) else {
         return;
@@ -228,7 +229,8 @@ pub(crate) fn collect_strings(
     }
 }
 
-/// Finds an item's id in a text, after at most four other characters. Returns the item and the text after the id.
+/// Finds an item's id in a text. At most four other bytes may precede the id. Returns the item and the text after the
+/// id.
 fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(usize, &'a str)> {
     let longest_prefix = text.len().checked_sub(shortest)?;
     for begin in 0..=4.min(longest_prefix) {
@@ -245,7 +247,7 @@ fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(u
     None
 }
 
-/// Adds the strings of a file that belongs to an item, by their position.
+/// Adds the first strings of an item's own file as facts. The name of a fact contains the position of the string.
 pub(crate) fn collect_strings_of_item(
     kind: &str,
     content: &[u8],

@@ -191,8 +191,8 @@ fn text(bytes: &[u8]) -> String {
     text.trim_matches('\0').trim().to_owned()
 }
 
-/// Formats the value of a chunk as text, or as hex digits if some bytes are not printable. Of more than 32 bytes, only
-/// the first 32 and a checksum are written.
+/// Formats the value of a chunk. More than four printable bytes are written as text, all other values as hex digits. If
+/// such another value has more than 32 bytes, only the first 32 and a checksum are written.
 fn value_of(data: &[u8]) -> String {
     let is_text = |byte: &u8| *byte == 0 || byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     match data.get(..32).filter(|_| data.len() > 32) {
@@ -237,6 +237,7 @@ fn exif(data: &[u8]) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
+    /// A file with many tiny chunks must not need much memory.
     #[test]
     fn the_number_of_entries_does_not_grow_with_the_number_of_chunks() {
         let chunk = [&[0, 0, 0, 1], b"tEXt".as_slice(), b"a", &[0; 4]].concat();

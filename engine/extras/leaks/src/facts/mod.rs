@@ -112,7 +112,7 @@ const MAX_BYTES: usize = 256 << 20;
 /// When all values together have reached [`MAX_BYTES`], further values are truncated to this number of bytes.
 const MAX_SHORT_VALUE: usize = 64;
 
-/// A function that returns the item to which a text refers, by the item's id or by the name of the item's file.
+/// A function that returns the item to which a text refers. The text is the item's id or the name of the item's file.
 pub(crate) type ItemOf<'a> = &'a dyn Fn(&str) -> Option<usize>;
 
 /// The values of a fact by item. If an item has several values, the first one is used.

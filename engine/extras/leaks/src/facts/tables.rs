@@ -362,8 +362,8 @@ fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     (count >= MIN_KEYS && rows.len() * 10 >= count * 9).then_some(rows)
 }
 
-/// Adds the lines of text files, and the cells of tables without ids, if the number of lines or rows equals the number of
-/// test items or of rows of a test table. Such lines and rows may describe the test items in the same order.
+/// Adds the lines of text files and the cells of tables without ids, because they may describe the test items in the
+/// same order. The number of lines or rows must equal the number of test items, or the number of rows of a test table.
 fn collect_aligned(world: &World, facts: &mut ItemFacts) {
     // The items in the order of the answers, and in the orders of test tables.
     let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];

@@ -29,7 +29,8 @@ impl Folds {
         }
     }
 
-    /// Same as [`Folds::of_groups`], if the groups are numbered along an order of the items.
+    /// Same as [`Folds::of_groups`], for groups that are sections of an ordered list of items and are numbered in this
+    /// order.
     pub(crate) fn of_sections(groups: Vec<usize>) -> Folds {
         Folds {
             are_sections: true,

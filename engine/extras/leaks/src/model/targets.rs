@@ -23,7 +23,8 @@ pub(crate) struct Targets {
     pub width: usize,
     pub test: Vec<Vec<f64>>,
     pub folds: Folds,
-    /// Whether most classes also occur in the training part. Otherwise, each value belongs to a group.
+    /// Whether most classes also occur in the training part. If not, a class is probably the name of a group that is
+    /// entirely in the test part.
     pub has_known_classes: bool,
     classes: Option<Vec<String>>,
     /// The test answers as sorted numbers, to find the rank of a training answer.
@@ -112,7 +113,7 @@ fn score(rank: f64, count: usize) -> f64 {
     if fraction < 0.5 { -quantile } else { quantile }
 }
 
-/// Number of items on each side of a number whose targets predict the number's target.
+/// The target of a number is predicted from this number of items below it, and from this number of items above it.
 const NEIGHBOURS: usize = 2;
 
 /// Predicts the items of each fold from the items of other folds. `predict` receives the items of the fold, the other
@@ -315,7 +316,8 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
             blocks.push(class);
         }
     }
-    // Ignore the blocks of all other classes, because several other classes have several blocks.
+    // If there are more than `MAX_CLASSES` classes, ignore the blocks of the rarer ones. These classes are counted
+    // together, so they may have several blocks.
     blocks.retain(|class| *class < MAX_CLASSES);
     let classes = blocks.iter().collect::<HashSet<_>>().len();
     // If there are many classes, a few additional blocks are allowed.
@@ -367,6 +369,7 @@ mod tests {
         assert!(right.count() > 95);
     }
 
+    /// A remainder reveals nothing about a sorted answer, so no divisor may lead to a gain.
     #[test]
     fn remainders_of_positions_do_not_predict_sorted_answers() {
         let classes: Vec<i32> = (0..240).map(|n| n / 120).collect();
@@ -385,6 +388,7 @@ mod tests {
         }
     }
 
+    /// Participants know no answer of a group in the test part, so its items must not predict each other.
     #[test]
     fn answers_of_the_same_group_do_not_predict() {
         // Ten groups of ten items. The class depends on the group.

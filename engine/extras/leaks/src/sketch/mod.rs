@@ -56,7 +56,8 @@ impl Medium {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sketch {
     values: Box<[i16]>,
-    /// The square of the vector's length, which differs from 1 because elements are rounded.
+    /// The square of the vector's length, in units of the square of 1/32767. The length is only nearly 1, because
+    /// elements are rounded.
     square: i32,
 }
 
@@ -297,7 +298,8 @@ impl Wing {
                 content,
                 file: file.to_vec(),
             });
-            // The limit of sketches may be reached, because some pending files may be damaged.
+            // Damaged files have no sketch, so only sketching the pending files shows whether the limit of sketches is
+            // reached.
             let may_be_full = self.files.len() + self.pending.len() > self.room;
             let bytes: usize = self.pending.iter().map(|one| one.file.len()).sum();
             let are_many = self.pending.len() >= MAX_PENDING || bytes > MAX_PENDING_BYTES;

@@ -44,7 +44,8 @@ pub(crate) struct Print {
 #[derive(Default)]
 struct Smallest {
     places: BTreeMap<u32, (u32, u16)>,
-    /// The largest of `places`, if there are [`MAX_PRINTS`] places.
+    /// The largest hash in `places`. `None` while there are fewer than [`MAX_PRINTS`] places, because every hash is
+    /// then added.
     largest: Option<u32>,
 }
 
@@ -105,8 +106,8 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     smallest.finish()
 }
 
-/// The total brightness of the fields at all positions, row by row. Regions overlap: a field is in nine regions, once
-/// in each place.
+/// The total brightness of the fields at all positions, row by row. Regions overlap, so a field belongs to up to nine
+/// regions. In each of them, the field has a different place.
 struct Fields {
     sums: Vec<i32>,
     /// Number of fields in a row.
@@ -215,7 +216,8 @@ impl RegionRow {
         }
     }
 
-    /// Rounds a region with fields between two steps. Rounding errors of the mean decide.
+    /// Rounds the fields of a region in which some fields are between two steps. Computes with `f64`, because rounding
+    /// errors of the mean decide how such fields are rounded.
     fn round_exactly(&mut self, fields: &Fields, y: usize, region: usize, regions: usize) {
         let light: [f64; 9] = std::array::from_fn(|place| {
             let field = fields.at(place, y, regions).get(region);
@@ -353,6 +355,7 @@ mod tests {
         );
     }
 
+    /// The fast rounding in `f32` must give the same steps as the rounding of doubles.
     #[test]
     fn steps_equal_those_of_rounded_doubles() {
         let mut random = SplitMix::new(5);

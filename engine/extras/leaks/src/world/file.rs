@@ -13,7 +13,7 @@ use super::PublicFile;
 use crate::facts::documents::key_paths;
 use crate::text::ContentKind;
 
-/// Maximum length in bytes of a text, or of a file in a format without a reader, that is searched.
+/// Texts with more bytes are not searched. Larger files in formats without a reader are not searched either.
 pub(super) const MAX_TEXT: u64 = 64 << 20;
 
 /// How much of a file's content is kept in memory while it is read.

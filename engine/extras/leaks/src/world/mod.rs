@@ -243,7 +243,7 @@ impl World {
         })
     }
 
-    /// Returns the path and content of each text that is neither an item's nor the sample submission.
+    /// Returns the path and content of each text file, except the sample submission and files that belong to an item.
     pub(crate) fn common_texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let texts = self.public.texts.iter();
         let texts = texts.map(|(path, text)| (path.as_str(), text.as_str()));
@@ -256,7 +256,7 @@ impl World {
         path == self.sample_path || name.contains("sample") && name.contains("ubmission")
     }
 
-    /// Returns the item whose id is in a name between separators: `8f3a` in `scan_8f3a_v2.png`.
+    /// Returns the item whose id is a part of a name between separators, for example `8f3a` in `scan_8f3a_v2.png`.
     fn item_in_name(&self, name: &str) -> Option<usize> {
         if self.has_plain_ids || self.shortest < 4 {
             return None;
@@ -332,7 +332,7 @@ pub(crate) fn rows_of_items(items: &[Option<usize>]) -> RowOfItem {
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerColumn {
     pub name: String,
-    /// The answer of each item. If an item has several rows, the answer in the first row.
+    /// The answer of each item. If an item has several rows, this is the answer in the first of them.
     pub values: CellTexts,
     /// All rows of the chosen items, as pairs of item and answer.
     pub rows: Vec<(usize, String)>,

@@ -26,7 +26,8 @@ use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 /// At most this number of array files is read as tables. If there are more, each of them probably belongs to one item.
 const MAX_ARRAYS: usize = 32;
 
-/// When items' files with more bytes than this were examined, the content of further files is not examined.
+/// If the items' files that were examined together have more bytes than this, the content of further files is not
+/// examined.
 const MAX_EXAMINED: u64 = 2 << 30;
 
 /// If an item's file has more bytes, its content is not examined.
@@ -324,7 +325,7 @@ impl Collected<'_> {
         self.content.unread.push(format!("{path}: {bytes}{note}"));
     }
 
-    /// Returns whether the text was kept.
+    /// Keeps the text of a file in memory, unless it is too long. Returns whether the text was kept.
     fn add_text(&mut self, current: &CurrentFile<'_>) -> bool {
         let bytes = current.seen.bytes;
         // The length may not have been known before the file was read.
@@ -356,7 +357,8 @@ impl Collected<'_> {
         }
     }
 
-    /// Reads an array that is in an `.npz` file or has one row per item, if it is not too large.
+    /// Reads an array. If the array is too large, or is neither in an `.npz` file nor has one row per item, adds no
+    /// columns.
     fn add_array(&mut self, path: &str, place: &Path) {
         let limits = &self.resources.limits;
         let header = ArrayFile::open(place, limits).ok();

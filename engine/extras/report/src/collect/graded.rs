@@ -91,7 +91,8 @@ fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
 /// In the directory of a run group, the last three parts of a submission's path are `RUN/submission/submission.csv`.
 const MIN_PARTS: usize = 3;
 
-/// Returns how many of their last parts distinguish the paths. The page shows only these parts, not other directories.
+/// Returns the smallest number of last parts in which all paths differ. The page shows only these parts, not other
+/// directories.
 fn distinct_parts(paths: &BTreeSet<&str>) -> usize {
     let is_distinct = |parts: &usize| {
         let names = paths.iter().map(|path| last_parts(path, *parts));

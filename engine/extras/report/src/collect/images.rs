@@ -230,7 +230,8 @@ fn encode(size: ImageSize, pixels: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Returns the pixels that pixel `at` covers if a side of `large` pixels is scaled to `small` pixels.
+/// Scales a side of `large` pixels to `small` pixels. Returns the pixels of the large side that pixel `at` of the small
+/// side covers.
 fn covered(at: usize, small: usize, large: usize) -> Range<usize> {
     let edge = |at: usize| at * large / small;
     edge(at)..edge(at + 1).max(edge(at) + 1).min(large)

@@ -1,6 +1,6 @@
 //! Computes the distributions of labels in train and test.
 //!
-//! Labels are the columns that the pipeline's metric names:
+//! Labels are the columns that the pipeline's metric names. They come from several tables:
 //!
 //! - Test labels come from the answers.
 //! - Train labels come from a column of the same name in a table of `public`.
@@ -52,7 +52,7 @@ pub struct Shares {
     pub test: Option<f64>,
 }
 
-/// Returns the labels of a competition, or none if the answers are free text or not a table.
+/// Returns the labels of a competition. If the answers are free text or not a table, returns no labels.
 pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> Vec<LabelChart> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();

@@ -149,7 +149,7 @@ fn experiments(experiments: &Experiments) -> Markup {
     }
 }
 
-/// Returns the competitions of which an experiment has submissions that are identical to the answers.
+/// Returns the competitions in which a submission of the experiment is identical to the answers.
 fn copied(experiment: &Experiment) -> Vec<&str> {
     let copied = experiment.competitions.iter().filter(|one| one.copies > 0);
     copied.map(|one| one.competition.as_str()).collect()

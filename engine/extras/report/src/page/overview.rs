@@ -58,7 +58,8 @@ fn problems(all: &[CompetitionPage]) -> String {
     }
 }
 
-/// Returns a card with the number of outputs that have their published checksum, or nothing if none is published.
+/// Returns a card with the number of outputs that have their published checksum. Returns nothing if no checksum is
+/// published.
 fn published(all: &[CompetitionPage]) -> Markup {
     let (equal, differ, skipped) = compared(all.iter().flat_map(|one| &one.files));
     let all = equal + differ + skipped;
@@ -74,8 +75,8 @@ fn published(all: &[CompetitionPage]) -> Markup {
     card("Checksums", &format!("{equal} of {all}"), &note)
 }
 
-/// Returns the numbers of outputs that have their published checksum, that differ from it, and that were not compared
-/// with it.
+/// Returns how many outputs have their published checksum, how many have a different checksum, and how many were not
+/// compared.
 fn compared<'a>(files: impl Iterator<Item = &'a OutputFile> + Clone) -> (usize, usize, usize) {
     let count = |wanted: fn(&OutputComparison) -> bool| {
         files.clone().filter(|file| wanted(&file.compared)).count()
@@ -248,7 +249,7 @@ fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
             "name" => sorted.sort_by_key(|at| competition(at).map(|competition| &competition.id)),
             "size" => sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::bytes))),
             "run" => sorted.sort_by_key(|at| Reverse(competition(at).map(|one| one.prepared_at))),
-            // The order `problems` is that of `all`.
+            // `all` is already in the order `problems`.
             _ => {}
         }
         for (place, at) in sorted.into_iter().enumerate() {

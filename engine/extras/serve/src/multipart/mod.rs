@@ -496,7 +496,7 @@ mod tests {
                 assert!(feed(&mut decoder, &[filling; 1 << 16]).unwrap() < 10);
             }
         }
-        // Too many spaces after a boundary make it data.
+        // A boundary that is followed by too many spaces is treated as data.
         feed(&mut decoder, b"\r\n--b").unwrap();
         assert!(feed(&mut decoder, &[b' '; 1 << 16]).unwrap() < 10);
         feed(&mut decoder, b"\r\n--b\r\n").unwrap();
