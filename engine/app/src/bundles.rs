@@ -132,9 +132,9 @@ pub enum Note<'a> {
     /// The system was restarted after the competition `id` was published. The run reads the published files once, because a
     /// loss of power may have damaged them. `bytes` is the total size of these files.
     ReadsAgain { id: &'a str, bytes: u64 },
-    /// `files` published files are damaged, and will be written again.
+    /// `files` published files are damaged, so the run writes them again.
     Damaged { id: &'a str, files: u64 },
-    /// The published data differ from the results, so the run writes them again.
+    /// The published files differ from the results of the steps, so the run writes these files again.
     Restores { id: &'a str, difference: &'a str },
     /// The competitions with these ids are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),

@@ -40,13 +40,13 @@ pub struct CatalogEntry {
     pub id: String,
     /// The path of `pipeline.yaml` that messages show.
     pub file_name: String,
-    /// The directory of the pipeline's file. `None` if the pipeline is built in.
+    /// The directory of the pipeline's file. `None` if the pipeline is built in, or if the caller passed its text.
     pub directory: Option<PathBuf>,
     /// The pack that contains the competition. `None` for a built-in competition, and for one in the user's directory of
     /// pipelines.
     pub pack: Option<Arc<Pack>>,
     pub pipeline: Option<Cow<'static, str>>,
-    /// The error from reading the files, if they cannot be read. Then the entry has none of them.
+    /// The error from reading the files of a directory. If it is set, the content of every file is `None`.
     pub unreadable: Option<Error>,
     pub description: Option<Cow<'static, str>>,
     pub leaderboard: Option<Cow<'static, str>>,
@@ -180,8 +180,9 @@ impl Catalog {
         set_names().map(str::to_owned).chain(packs).collect()
     }
 
-    /// Adds a competition for each subdirectory of `dir` that contains a `pipeline.yaml`. An added competition replaces a
-    /// built-in one with the same id entirely, including its leaderboard, checksums and description.
+    /// Adds a competition for each subdirectory of `dir` that contains a `pipeline.yaml`. An added competition replaces
+    /// the built-in competition of the same id. The leaderboard, checksums and description of the built-in one are not
+    /// used.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be read or contains no pipeline.
@@ -344,8 +345,8 @@ impl Catalog {
         Err(Error::request(message).help(known))
     }
 
-    /// Returns the id to suggest in place of an unknown `id`. Recognizes an id with spelling mistakes, and a part of an id
-    /// if only one id contains it.
+    /// Returns the id to suggest in place of an unknown `id`. Recognizes a misspelled id. Also recognizes a part of an
+    /// id, if no other id contains this part.
     pub fn suggestion(&self, id: &str) -> Option<&str> {
         if id.len() > MAX_ID_BYTES {
             return None;

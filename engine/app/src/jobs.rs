@@ -205,7 +205,8 @@ pub fn slurm(plan: &JobPlan, slurm: &Slurm) -> String {
         ),
         ("ATTEMPTS", MAX_ATTEMPTS.to_string()),
         ("IDS", quoted(&plan.ids())),
-        // Quoted twice: once as a word of a job's command, and once as the value of a variable.
+        // The options are quoted twice: `shared_options` quotes each one for a job's command, and this line quotes all
+        // of them as the value of a shell variable.
         ("SHARED", quoted(&plan.shared_options())),
         ("FETCH", words(&plan.fetch_options())),
         ("RUN", words(&plan.run_options())),

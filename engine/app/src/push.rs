@@ -109,8 +109,8 @@ impl Pushing<'_> {
             self.context.check()?;
             self.push_result(*node, &mut pushed)?;
         }
-        // If some results are missing, the bundle may be the wrong one, so it is not sent. If the remote has other results,
-        // its record must stay, because other machines search for the results of this bundle.
+        // If some results are missing, the bundle may be the wrong one, so it is not sent. If the remote has different
+        // results, its record of the bundle must stay, because other machines use this record to find those results.
         if pushed.not_here.is_empty() && pushed.refused.is_empty() {
             self.push_sources(competition, &mut pushed)?;
         }

@@ -163,7 +163,8 @@ fn remove_cached(
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let report = store.forget(&ids, removal.dry_run)?;
     for (digest, _) in report.objects.iter().filter(|_| removal.dry_run) {
-        // Published files may be hard links to this object, and are then the last links.
+        // Published files may be hard links to this object. Without this call, a dry run would count the cache's link
+        // as remaining, and would report that removing the published files frees nothing.
         if let Ok(object) = store.metadata_of(digest) {
             remover.unlink(&object);
         }

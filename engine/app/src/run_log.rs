@@ -126,7 +126,7 @@ pub struct LoggedRun {
     pub selected: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedCompetition>,
-    /// `None` if the process was killed, or the run is in progress.
+    /// `None` if `finished` is `None`, or if an earlier version of the program wrote the log.
     #[serde(flatten)]
     pub end: Option<RunEnd>,
     pub steps: Vec<LoggedStep>,

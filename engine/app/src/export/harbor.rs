@@ -112,7 +112,7 @@ struct TaskExporter<'a> {
     entry: &'a CatalogEntry,
     settings: &'a Settings,
     wanted: &'a HarborExport,
-    /// A copy of the data, whose parts are moved into the task.
+    /// A temporary copy of the data. Its directories are moved into the task.
     copy: PathBuf,
     task: PathBuf,
 }
@@ -312,7 +312,7 @@ fn dataset(tasks: &[HarborTask]) -> String {
     text
 }
 
-/// Copies a file with its permissions. All users can read the copy, and its owner can write it.
+/// Copies a file with its permissions. In addition, all users may read the copy, and its owner may write it.
 fn copy_file(source: &Path, target: &Path) -> io::Result<()> {
     fs::copy(source, target)?;
     let mode = fs::metadata(source)?.permissions().mode();

@@ -26,9 +26,9 @@ pub(super) struct PreparedDirectory<'a> {
     settings: &'a Settings,
     entry: &'a CatalogEntry,
     directory: PathBuf,
-    /// The record of the last publication, even if that was interrupted.
+    /// The record of the last publication. This publication may have been interrupted.
     manifest: Option<Manifest>,
-    /// The differences between the directory and that record. Empty if no complete publication is recorded.
+    /// The differences between the directory and `manifest`. Empty if the last publication is not complete.
     tree: TreeState,
 }
 
@@ -102,8 +102,8 @@ impl<'a> PreparedDirectory<'a> {
 
     /// Returns the error for answers that were not verified.
     ///
-    /// `recorded` is the result of reading the answers with the pipeline of the manifest's variant. `read` is the result of
-    /// reading them with the pipeline of `v1`.
+    /// `recorded` is the result of reading the answers with the pipeline of the manifest's variant. `None` if there is
+    /// no manifest of a complete publication. `read` is the result of reading the answers with the pipeline of `v1`.
     fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {

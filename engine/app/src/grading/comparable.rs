@@ -293,8 +293,8 @@ pub(crate) fn has_published_checksum(
 /// Returns whether the variant `other` has the test rows, answers, rules and metric of `v1`.
 ///
 /// Compares three parts of both pipelines: the section `grade` without `sample`, the output with the answers, and every
-/// table of `v1`. If a correction changes any table of `v1`, its scores are not comparable. Therefore a correction of public
-/// files must add tables instead.
+/// table of `v1`. If a correction changes a table of `v1`, scores on the corrected data are not comparable. Therefore
+/// the author of a correction that only concerns public files must add tables instead of changing them.
 fn has_same_grading(entry: &CatalogEntry, other: &Pipeline) -> Result<bool, Error> {
     if !other.variant.differs {
         return Ok(true);

@@ -213,6 +213,7 @@ mod tests {
     use prep_grade::report::medals::Leaderboard;
     use prep_grade::report::{GradedData, GradedSubmission};
 
+    /// Upstream's keys come first and in upstream's order, because harnesses read them. `not_graded` is last.
     #[test]
     fn ungraded_entries_follow_upstreams_keys() {
         let leaderboard = Leaderboard::parse("score\n2\n1\n").unwrap();

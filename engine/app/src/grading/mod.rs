@@ -199,7 +199,7 @@ impl Grading {
             leaderboard: None,
         };
         let mut grading = Grading::with_answers(catalog, id, &given)?;
-        // Lets `is_current` detect that a run prepares the competition later.
+        // If a run prepares the competition later, the manifest appears, and `is_current` returns false.
         grading
             .read
             .record(&settings.data_dir.join(id).join(MANIFEST_FILE));
@@ -332,8 +332,9 @@ impl Grading {
         self.report_of(name, error.outcome(name)?, None, false)
     }
 
-    /// Returns whether a submission has the same cells as the answers. Their bytes may differ, because Python callers write
-    /// tables in their own way. Reads the file again only if its score may be the best possible score, which the answers have.
+    /// Returns whether a submission has the same cells as the answers. Their bytes may differ, because Python callers
+    /// write tables in their own way. The answers have the best possible score. Therefore the submission's file is read
+    /// again only if its score may be the best possible one.
     fn has_cells_of_answers(
         &self,
         submission: &Submission,

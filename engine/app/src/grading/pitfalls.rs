@@ -78,8 +78,8 @@ fn unscored_rows(grader: &Grader, answers: &Frame) -> Option<String> {
     ))
 }
 
-/// Returns a warning if rows of the answers are 0 in the columns of all classes. For example, the query of the answers may
-/// not name all classes.
+/// Returns a warning if rows of the answers are 0 in the columns of all classes. For example, the query that writes the
+/// answers lacks the column of a class.
 fn rows_without_class(grader: &Grader, answers: &Frame) -> Option<String> {
     let names: Vec<String> = answers
         .columns
@@ -121,9 +121,11 @@ fn ids_without_test_row(grader: &Grader, answers: &Frame, test: &[u8]) -> Option
     ))
 }
 
-/// Grades the sample submission after three changes: every second row is repeated, is repeated in place of the others,
-/// or is left out. Returns a warning if a change improves this score, but does not make the score of the answers worse.
-/// Then participants could repeat or leave out rows in order to get a better score.
+/// Grades the sample submission after changes to its rows: every second row is repeated, every second row is left out,
+/// or both (for example, rows at even positions are repeated and rows at odd positions are left out).
+///
+/// Returns a warning if a change improves the score of the sample submission, unless the same change makes the score of
+/// the answers worse. With such a metric, participants could repeat or leave out rows to get a better score.
 fn rewarded_rows(grader: &Grader, answers: &Frame, files: [&[u8]; 2]) -> Option<String> {
     if grader.queries().is_empty() || grader.identifiers().is_empty() {
         return None;
@@ -138,7 +140,7 @@ fn rewarded_rows(grader: &Grader, answers: &Frame, files: [&[u8]; 2]) -> Option<
     };
     let complete = score(&sample, [1, 1])?;
     let best = perfect.as_ref().and_then(|perfect| score(perfect, [1, 1]));
-    // The number of copies of each row at an even position, and of each row at an odd position.
+    // Each pair contains the number of copies of a row at an even position, and of a row at an odd position.
     let ways = [
         ("repeated", [2, 1]),
         ("repeated", [1, 2]),

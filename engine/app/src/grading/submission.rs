@@ -554,7 +554,8 @@ fn open_directory(
 fn open_error(name: &str, errno: Errno) -> SubmissionError {
     match errno {
         Errno::NOENT | Errno::NAMETOOLONG | Errno::INVAL => SubmissionError::Missing,
-        // In this order: the name is a link, a directory of the path is a link or a file, the name is a socket.
+        // `LOOP`: the name is a link. `NOTDIR`: a directory of the path is a link or a file. `NXIO`: the name is a
+        // socket.
         Errno::LOOP | Errno::NOTDIR | Errno::NXIO => SubmissionError::NotAFile,
         other => read_error(name, other.into()),
     }

@@ -177,8 +177,9 @@ fn grade_all(
             .column
             .as_deref()
             .is_some_and(|name| !has_column(name));
-        // For example, a metric may be undefined if all answers have the same value. The author of a competition can correct
-        // this, so it is an error. The split of a built-in competition cannot change, so it is only a warning.
+        // For example, a metric may be undefined if all answers have the same value. In a user's competition, this is
+        // an error, because the author can correct it. In a built-in competition, it is a warning, because its split is
+        // fixed.
         if refusal.kind == RefusalKind::Answers && !lacks_column && !is_own {
             let warning = format!("no submission can be compared with the answers: {cause}");
             return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));
@@ -255,7 +256,7 @@ fn grade_all(
         ("the answers", answers, &of_answers),
         ("the rows of the sample submission", sample, &of_sample),
     ];
-    // The author of a competition can pair rows by id. The rules of a built-in competition are fixed.
+    // Only a user's competition gets this warning, because the rules of a built-in competition are fixed.
     let mut graded = graded.into_iter().filter(|_| is_own);
     let change = graded.find_map(|(name, file, outcome)| {
         let score = outcome.rounded().filter(|score| !score.is_nan())?;
@@ -340,8 +341,9 @@ fn zero_columns(grader: &Grader, answers: &Frame, sample: &[u8]) -> Vec<String> 
 /// Grades the sample submission with predictions only in its first row. Such a submission should be invalid. However,
 /// aggregates of SQL skip missing values, so the query of a metric might compute a score from this row alone.
 ///
-/// Also returns the names of the columns that have a value only in the first row. If no rule pairs rows, these are not the
-/// columns by which the queries join. Returns `None` if there are no such columns.
+/// The columns that pair rows keep all their cells. If no rule names such columns, these are the columns by which the
+/// queries join. Also returns the names of all other columns, and returns `None` if there are no other columns or if
+/// the sample submission has fewer than two rows.
 fn grade_with_gaps(
     grader: &Grader,
     answers: &Frame,
@@ -560,7 +562,7 @@ mod tests {
         let found = warnings("numeric", align(), by_id);
         assert!(found.contains(skipped), "{found}");
         assert_eq!(warnings("finite", align(), by_id), "[]");
-        // The query joins by the predictions.
+        // A query that joins by the predictions `y` needs their cells, so the trial does not empty them.
         for pairing in [align(), json!("same_rows")] {
             let found = warnings("finite", pairing, "a.y = s.y");
             assert!(!found.contains("values of `y`"), "{found}");
@@ -611,6 +613,7 @@ mod tests {
         }
     }
 
+    /// Repeated identifiers, identifiers that the test table lacks, and rows without a class are warnings.
     #[test]
     fn answers_that_no_metric_can_mean_are_warnings() {
         let align = |metric: Value| json!({ "rules": [{ "align": "id" }], "metric": metric });

@@ -445,7 +445,7 @@ fn roles(pipeline: &Pipeline) -> Roles {
     };
     let grade = &grade.value;
     let rules = grade.rules.get("rules").and_then(|rules| rules.as_array());
-    // Metrics of boxes find the rows of an image by its name, not by position.
+    // Metrics of bounding boxes have a key `image`. They pair rows by the name of the image, not by position.
     let metric = grade.rules.get("metric").and_then(Value::as_object);
     let by_image =
         metric.is_some_and(|metric| metric.values().any(|one| one.get("image").is_some()));
@@ -504,7 +504,7 @@ fn conclusion(
     outputs: Option<&OutputsAudit>,
     tree: Option<&TreeAudit>,
 ) -> String {
-    // Each of the three values is `None` if there is nothing to compare.
+    // `good_bundle`, `outputs_match` and `same_tree` are each `None` if there is nothing to compare.
     let good_bundle = bundle.map(BundleAudit::is_published_content);
     let is_published = bundle.is_some_and(|part| part.published.as_ref() == Some(&part.md5));
     let depends_on_writer = |block: &prep_audit::Block| {

@@ -113,7 +113,7 @@ fn publications(history: &History) -> Vec<EarlierRun> {
     new.map(|(run, _)| run).collect()
 }
 
-/// Returns the publication with this number. The error lists all publications.
+/// Returns the publication with this number. If there is no such publication, the error lists all publications.
 fn find<'a>(all: &'a [EarlierRun], id: &str, number: usize) -> Result<&'a EarlierRun, Error> {
     all.get(number).ok_or_else(|| {
         let shown = all.iter().enumerate();

@@ -41,7 +41,8 @@ const MAX_DEPTH: usize = 8;
 /// The directory, archive or URL from which a pack is added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackOrigin {
-    /// A directory, or an archive with the SHA-256 that it must have, if any.
+    /// A directory or an archive. `sha256` is the SHA-256 that the archive must have. `None` if any content is
+    /// accepted.
     Path {
         path: PathBuf,
         sha256: Option<Sha256>,

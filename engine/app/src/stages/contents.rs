@@ -55,7 +55,7 @@ pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StatedContents {
     pub bundle: Option<Content>,
-    /// The content of the file with some members of the bundle.
+    /// The content of a partial bundle, which is a file that contains only some members of the bundle.
     pub part: Option<Content>,
     pub sources: BTreeMap<String, Content>,
     /// The record of `bundle`, if it comes from the cache and not from the data directory.

@@ -210,8 +210,8 @@ impl Competition {
         self.sources.iter().find(|one| one.name == name)
     }
 
-    /// Returns the directory of bundles to record for later runs. This is the directory of the last run, or the directory that
-    /// the user named if it contains a source of this competition.
+    /// Returns the directory of bundles to record for later runs. If the user named a directory, returns it only if it
+    /// contains a source of this competition. Otherwise returns the directory of the last run.
     pub(crate) fn used_source(&self) -> Option<&Path> {
         let dir = self.options.remembered.source.as_deref()?;
         let further = self.sources.iter().filter_map(|one| one.path.as_deref());
@@ -670,6 +670,7 @@ grade:
         }
     }
 
+    /// A public output is a warning if the answers can be computed from one of its columns.
     #[test]
     fn a_column_that_determines_the_answers_is_published() {
         let text = "\
@@ -711,6 +712,7 @@ grade:
         }
     }
 
+    /// The table `part` lacks the hidden column `record`, so the error suggests to select it.
     #[test]
     fn a_lost_record_has_a_remedy() {
         let text = TEXT.replace("read: all.csv", "read: all.jsonl").replace(

@@ -66,8 +66,8 @@ impl Plan {
         Plan::create(task, ids, &prep_sql::Session::planner(), &context)
     }
 
-    /// Creates the plan of a task with this SQL engine and context. If the task requests it, leaves out the competitions whose
-    /// bundle or source is missing.
+    /// Creates the plan of a task. `engine` checks the queries, and `context` has the cache. If the task requests it,
+    /// leaves out the competitions whose bundle or source is missing.
     pub(crate) fn create(
         task: &Task,
         ids: &[String],

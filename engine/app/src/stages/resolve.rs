@@ -76,8 +76,8 @@ pub struct PlannedStep {
     pub step: String,
     pub kind: &'static str,
     pub runs: Runs,
-    /// Why the step runs or may run. If its result is in the cache, but differs from that of the last publication, how its key
-    /// record changed.
+    /// Why the step runs or may run. If the result of the step is in the cache, but differs from the result in the last
+    /// publication, the reason is the change of its key record.
     #[serde(serialize_with = "crate::reasons::serialize")]
     pub reason: Option<Reason>,
 }
@@ -153,7 +153,8 @@ impl Plan {
             .collect())
     }
 
-    /// Returns the last publication of a competition, and why results differ from it now.
+    /// Returns the last publication of a competition, and the causes of differences between its results and current
+    /// results.
     ///
     /// # Errors
     /// Returns an error if the history cannot be read.
@@ -238,8 +239,8 @@ impl Plan {
     }
 }
 
-/// Leaves out the causes without influence on files: parameters of the program's own checks, which are not settings of the
-/// pipeline. Replaces serialized queries in the others by readable SQL.
+/// Removes the causes that come from the steps `TRIAL_STEP` and `MEMBERS_STEP`, because these steps only check the data
+/// and influence no file. Replaces serialized queries in the remaining causes by readable SQL.
 fn of_files(mut causes: Vec<Cause>) -> Vec<Cause> {
     causes.retain(|cause| ![TRIAL_STEP, MEMBERS_STEP].contains(&&*cause.step));
     let changes = causes.iter_mut().map(|cause| &mut cause.changes);
