@@ -96,7 +96,7 @@ fn has(set: CorrectionSet, place: usize) -> bool {
     set >> place & 1 == 1
 }
 
-/// Returns all sets of `count` corrections: the empty set, the full set, and all others.
+/// Returns all subsets of `count` corrections: first the empty set, then the full set, then the others.
 fn combinations(count: usize) -> impl Iterator<Item = CorrectionSet> {
     let full: CorrectionSet = (1 << count.min(MAX_CORRECTIONS)) - 1;
     let ends = std::iter::once(0).chain((full > 0).then_some(full));
@@ -130,8 +130,8 @@ fn all_variants(
             {
                 one = found.explain(one, &source);
             }
-            // The position of a diagnostic outside of the corrections does not show the variant, so the message names
-            // it.
+            // If the position of a diagnostic is not inside a correction, the position does not show the variant.
+            // Therefore the message names the variant.
             let mut patches = corrections.iter().map(|patch| patch.value.span);
             if set > 0 && !patches.any(|patch| is_inside(one.span, patch)) {
                 one.message += &format!(", in the variant `{}`", name_of(&names, set));
@@ -140,7 +140,7 @@ fn all_variants(
         }
         unused.push((set, resolved.unused));
     }
-    // A part that could not be parsed may use a declaration that seems unused.
+    // Unused declarations are reported only if there are no other findings, because a part with errors may use them.
     if findings.is_empty() {
         findings = always_unused(corrections, unused);
     }
@@ -189,17 +189,17 @@ fn common_value(earlier: &YamlNode, later: &YamlNode) -> Option<Span> {
 /// The codes of mistakes that arise if a key of a correction contradicts a key of the base.
 const CONTRADICTIONS: [&str; 3] = ["conflicting-keys", "missing-key", "unknown-key"];
 
-/// A place in a mapping of the base that a correction changes.
+/// A key of the base in a mapping for which a correction has changes, or this mapping itself.
 struct Inherited<'a> {
-    /// The key at the place, which the correction does not have. `None` for the mapping itself.
+    /// The key of the base. The correction does not have this key. `None` for the mapping itself.
     key: Option<&'a MappingEntry>,
-    /// The position of the first key in the correction.
+    /// The position of the first key that the correction changes in this mapping.
     correction: Span,
 }
 
 impl Inherited<'_> {
-    /// Moves a mistake to the correction, and sets its help. The mistake must be corrected there, because a change of the
-    /// base would also change the variants without this correction.
+    /// Moves the position of `mistake` to the correction, and sets the help. The author must change the correction,
+    /// because a change of the base would also change the variants without this correction.
     fn explain(&self, mut mistake: Diagnostic, source: &SourceFile) -> Diagnostic {
         mistake.span = self.correction;
         let key = self.key.filter(|_| mistake.code != "missing-key");
@@ -392,7 +392,7 @@ impl ParsedFile {
         Ok(pipeline)
     }
 
-    /// Returns the index of the variant with these corrections, ignoring corrections that the file does not have.
+    /// Returns the index of the variant with these corrections. Ignores corrections that the file does not have.
     fn position(&self, corrections: &Corrections) -> usize {
         let name = variant_name(&self.corrections, |name| corrections.has(name));
         let mut readings = self.readings.iter();

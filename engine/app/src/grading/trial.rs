@@ -98,7 +98,7 @@ struct Places {
 enum Mistake {
     Answers(String),
     Metric(Refusal),
-    /// The metric, with this name, cannot grade the answers.
+    /// The metric cannot grade the answers. Contains the name of the metric, and the reason.
     Misfit(&'static str, String),
     Sample(String),
 }
@@ -290,8 +290,9 @@ fn grade_all(
     }))
 }
 
-/// Returns why the metric cannot grade the answers, if this is the reason for which it refused the sample submission. For
-/// example, the answers are not labels. `of_answers` grades the answers as a submission.
+/// Returns why the metric cannot grade the answers, for example because the answers are not labels. `refusal` is the
+/// result of grading the sample submission, and `of_answers` grades the answers as a submission. Returns `None` if
+/// `refusal` has another cause.
 fn misfit(refusal: &Refusal, of_answers: impl FnOnce() -> GradeOutcome) -> Option<String> {
     match (refusal.is_of_metric, refusal.kind) {
         (false, _) | (_, RefusalKind::Metric) => None,

@@ -94,7 +94,7 @@ impl ParseState {
         true
     }
 
-    /// Parses a query that is written in place of a mapping, without the first key of its kind.
+    /// Parses `NAME: QUERY`, the short form of `NAME: { KEY: QUERY }`. `KEY` is the first key of the kind `form`.
     pub fn by_query(
         &mut self,
         node: &YamlNode,
@@ -262,7 +262,7 @@ impl ParseState {
         Some(name)
     }
 
-    /// Parses a list of names and `{ list: NAME }`, or only `{ list: NAME }`.
+    /// Parses `{ list: NAME }`, or a sequence whose items are names or `{ list: NAME }`.
     fn names_or_list(&mut self, node: &YamlNode) -> Option<Vec<String>> {
         let Kind::Mapping(entries) = &node.kind else {
             return Some(self.texts_of(node, Self::item_names));

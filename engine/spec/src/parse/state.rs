@@ -32,12 +32,13 @@ pub struct ParseState {
     pub defaults: BTreeMap<&'static str, KindDefaults>,
     /// Tables with errors. Errors that follow from these errors are not reported.
     pub unread: BTreeSet<String>,
-    /// The positions of unknown keys that are probably misspelled, by the start of their mapping and the suggested key. The
-    /// suggested key gets the value of the unknown key.
+    /// The byte offsets of unknown keys that are probably misspelled. The map's key is the start of the mapping, and
+    /// the known key that is suggested. The parser reads the value of the unknown key as the value of this known key.
     suggested: BTreeMap<(usize, &'static str), usize>,
-    /// Paths of outputs with errors, which are not also reported as missing.
+    /// Paths of outputs with errors. If `grade` names one of them, it is not reported as missing.
     pub unread_outputs: BTreeSet<String>,
-    /// Whether a declaration names fewer tables than it creates, which may explain unknown tables.
+    /// Whether a declaration names fewer tables than it creates. If so, unknown tables are not reported, because their
+    /// names may be those that the declaration lacks.
     pub lacks_names: bool,
     /// The number of comparisons that suggestions may still use.
     comparisons_left: Cell<usize>,
@@ -124,8 +125,8 @@ impl ParseState {
         candidates: impl Iterator<Item = &'a str>,
     ) -> Option<&'a str> {
         let left = self.comparisons_left.get();
-        // Takes one name more than the remaining comparisons allow, to detect that there are too many names. In this case,
-        // no comparisons are left.
+        // Takes one name more than the remaining comparisons allow, to detect that there are too many names. If there
+        // are, no comparisons are left afterwards.
         let candidates: Vec<&str> = candidates.take(left + 1).collect();
         let is_affordable = candidates.len() <= left;
         self.comparisons_left
@@ -239,7 +240,7 @@ impl ParseState {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // Such a key is usually the rest of a query after its first comma.
+                // A key with a space and without a value is usually the rest of a query after the query's first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),
@@ -418,7 +419,7 @@ fn example_of(section: &Section) -> String {
     format!("{{ {} }}", keys.join(", "))
 }
 
-/// Returns the position of a mapping's first key, or of another node.
+/// Returns the position of the first key if the node is a mapping, otherwise the position of the node.
 fn start_of(node: &YamlNode) -> Span {
     match &node.kind {
         Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),

@@ -100,7 +100,7 @@ impl FilePattern {
         Ok(pattern)
     }
 
-    /// Returns the part of a matching path after the leading directories without wildcards.
+    /// Returns the part of `path`, a matching path, that follows the pattern's leading directories without wildcards.
     pub fn below<'p>(&self, path: &'p str) -> &'p str {
         path.get(self.fixed..).unwrap_or(path)
     }

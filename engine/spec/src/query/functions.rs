@@ -1,6 +1,6 @@
 //! Aliases of functions, and properties of functions.
 
-/// Aliases, each followed by the name of its function. In addition, `list_x` is an alias of `array_x`.
+/// Pairs of an alias and the main name of its function. In addition, `list_x` is an alias of `array_x`.
 const ALIASES: &str = "array_cat array_concat, array_contains array_has, array_empty empty, array_extract array_element, \
     array_indexof array_position, array_join array_to_string, array_push_back array_append, array_push_front array_prepend, \
     array_zip arrays_zip, arrays_overlap array_has_any, char_length character_length, ifnull nvl, instr strpos, \

@@ -166,7 +166,8 @@ impl Query {
     }
 }
 
-/// Returns the byte offset of a line and column in `text`, or of the nearest end of a line or of the text.
+/// Converts `at`, a line and column in `text`, to a byte offset. If the line is shorter, returns the end of the line.
+/// If there is no such line, returns the end of the text.
 pub(crate) fn offset(text: &str, at: Position) -> usize {
     let mut start = 0;
     for (row, line) in text.split_inclusive('\n').zip(1..) {

@@ -21,7 +21,7 @@ pub(super) mod power {
     pub const PRIMARY: u8 = 60;
 }
 
-/// Each operator with its binding power and symbol. The first of several symbols is printed.
+/// Each operator with its binding power and symbol. If an operator has several symbols, only the first is printed.
 const OPERATORS: [(Operator, u8, &str); 32] = [
     (Operator::Or, power::OR, "OR"),
     (Operator::And, power::AND, "AND"),

@@ -307,7 +307,7 @@ impl QueryTree {
         names
     }
 
-    /// Returns the tables that the query reads, and the numbers that limit its size.
+    /// Returns the tables that the query reads, and the counts that `check_size` compares with limits.
     pub(super) fn reads(&self) -> Reads<'_> {
         let mut reads = Reads::default();
         reads.visit(Node::Query(self));
@@ -369,7 +369,7 @@ impl QueryTree {
     }
 }
 
-/// The tables that a query reads, and the numbers that limit its size.
+/// The tables that a query reads, and the counts that the parser compares with limits of a query's size.
 #[derive(Default)]
 pub(super) struct Reads<'t> {
     /// Every mention of a table that is not a part of WITH, in the order of the text.
@@ -385,7 +385,7 @@ pub(super) struct Reads<'t> {
 }
 
 impl<'t> Reads<'t> {
-    /// Counts the tables, joins and parts of a node and of its children.
+    /// Counts the tables, joins and parts of a node and of all nodes below it.
     fn visit(&mut self, node: Node<'t>) {
         let outer = self.defined.len();
         match node {
@@ -394,7 +394,7 @@ impl<'t> Reads<'t> {
                 for part in &query.with {
                     let before = self.count;
                     self.visit(Node::Query(&part.query));
-                    // A part that reads no table is also planned wherever it is used.
+                    // A part that reads no table is counted as one read, because it is also planned wherever it is used.
                     let count = std::mem::replace(&mut self.count, before) - before;
                     self.defined.push((&part.alias.name.text, count.max(1)));
                 }

@@ -12,7 +12,7 @@ use super::yaml::Style;
 use crate::query::offset;
 use crate::query::tree::Position;
 
-/// Returns the position in the file of a line and column of a scalar's text, both from 1.
+/// Converts a line and column of a scalar's text to a position in the file. Line and column start at 1.
 pub fn located(
     source: &SourceFile,
     span: Span,
@@ -29,7 +29,8 @@ pub fn located(
     Span::new(start, start)
 }
 
-/// Returns the byte offset in the file of the byte `offset` of a scalar's text, or the end of the scalar.
+/// Converts `offset`, a byte offset in `text`, to a byte offset in the file. `text` is the text of the scalar at
+/// `span`. If `offset` is at the end of `text`, returns the end of the scalar.
 pub fn place(source: &SourceFile, span: Span, style: Style, text: &str, offset: usize) -> usize {
     let written = source.slice(span);
     let quote = matches!(style, Style::SingleQuoted | Style::DoubleQuoted);

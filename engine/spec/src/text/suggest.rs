@@ -83,7 +83,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// Returns whether one edit turns `word` into `candidate`, or only the spelling differs, such as upper case or `_`.
+/// Returns whether at most one edit turns `word` into `candidate`. Case, `_`, `-` and spaces are ignored.
 pub fn is_typing_error(word: &str, candidate: &str) -> bool {
     osa_distance(&plain(word), &plain(candidate)) <= 1
 }
@@ -91,7 +91,8 @@ pub fn is_typing_error(word: &str, candidate: &str) -> bool {
 /// Maximum number of names in a message. Other names are only counted.
 const MAX_LISTED_NAMES: usize = 20;
 
-/// Returns the help for an unknown name: "did you mean `tons`? it has id, tons", with the owner `it`.
+/// Returns the help for an unknown name, for example "did you mean `tons`? it has id, tons". In this example, `owner`
+/// is `it`.
 pub fn alternatives<'a>(
     word: &str,
     owner: &str,
@@ -105,7 +106,7 @@ pub fn alternatives<'a>(
     }
 }
 
-/// Returns the first `max` characters of `text`, followed by `...` if `text` is longer.
+/// Returns `text`. If `text` has more than `max` characters, returns the first `max` characters and `...`.
 pub fn shortened(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),

@@ -104,7 +104,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
                 Some(tab) if info.contains("tab") => start + tab,
                 _ => at,
             };
-            // The parser calls all quoted scalars double-quoted.
+            // The parser's message calls every quoted scalar double-quoted.
             let before = text.get(..at).unwrap_or_default().trim_end();
             let message = match before.ends_with('\'') {
                 true => error.info().replace("double-quoted", "single-quoted"),
@@ -222,7 +222,7 @@ const YAML_HELP: [(&str, &str); 7] = [
     ),
 ];
 
-/// Returns the help for an incomplete value, if it has no quotes and ends at a comment of YAML. `span` is its position.
+/// Returns the help for an incomplete value at `span`, if the value has no quotes and a YAML comment follows it.
 pub fn help_if_cut(source: &SourceFile, span: Span) -> Option<&'static str> {
     let value = source.slice(span);
     let rest = source.text.get(span.end..).unwrap_or_default();

@@ -121,7 +121,7 @@ pub enum KeyType {
     Path,
     /// A path in the bundle or in another source.
     Source,
-    /// A [`KeyType::Source`], or a list of such paths with one output for each.
+    /// A [`KeyType::Source`], or a list of such paths. Each path of a list becomes an output.
     Copied,
     /// A path with wildcards in the bundle or in another source.
     Sources,

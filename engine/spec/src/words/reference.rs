@@ -101,7 +101,8 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
     text
 }
 
-/// Writes a kind, its methods, and the word lists of its keys that are not in `printed`.
+/// Writes a kind and its methods. Also writes the word lists of the kind's keys, except the lists that are already in
+/// `printed`, and adds them to `printed`.
 fn form(text: &mut String, form: &KindSpec, printed: &mut Vec<&'static [Word]>) {
     heading(text, 3, &format!("`{}`", form.head()), &form.section);
     if let Produces::File(endings) = form.makes

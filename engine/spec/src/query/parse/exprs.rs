@@ -71,7 +71,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the operators after an operand that bind more strongly than `min`.
+    /// Parses the operators after the operand `left`, up to the first operator that does not bind more strongly than
+    /// `min`.
     fn infix(&mut self, mut left: Expr, min: u8) -> Parsed<Expr> {
         loop {
             let at = left.at;
@@ -320,8 +321,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// Returns whether an operand begins after `ahead` tokens. An operand follows the keyword CASE. No operand follows a column
-    /// with the name `case`.
+    /// Returns whether an operand begins after `ahead` tokens. This distinguishes the keyword CASE from a column named
+    /// `case`: only the keyword is followed by an operand.
     fn is_operand(&self, ahead: usize) -> bool {
         let is_any = |words: &str, ahead| words.split(' ').any(|word| self.is_ahead(ahead, word));
         match self.token(ahead).map(|token| token.kind) {

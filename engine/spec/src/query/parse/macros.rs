@@ -22,7 +22,7 @@ use super::{Parsed, Parser};
 /// Maximum number of strings in a macro. Planning time is quadratic in the number of computed columns.
 const MAX_COLUMNS: usize = 2000;
 
-/// The macros that create a column for each string, each with the name of its first argument in messages.
+/// The macros that create a column for each string. The second value is the word for the first argument in messages.
 const MACROS: [(&str, &str); 3] = [
     ("one_hot", "column"),
     ("multi_hot", "column"),

@@ -40,7 +40,7 @@ const MAX_DEPTH: usize = 250;
 /// Maximum number of nodes that are copied, for example for BETWEEN.
 const MAX_COPIED: usize = 20_000;
 
-/// Maximum number of joins, parts of WITH, and set operations, which can each add a level to the plan.
+/// Maximum total number of joins, parts of WITH, and set operations. Each of these can add a level to the plan.
 const MAX_PARTS: usize = 100;
 
 /// Maximum number of tables in a SELECT. Planning time is cubic in the number of joined tables.
@@ -330,8 +330,9 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Returns the next or the last word if it is similar to the keyword of a clause, and that keyword. The parser reads a
-    /// misspelled keyword as the name of a column, so it fails only at the word after it.
+    /// Examines the previous and the next token. Returns the first of them that is similar to the keyword of a clause,
+    /// and this keyword. The parser reads a misspelled keyword as an alias, so it often fails only at the token after
+    /// it.
     fn misspelled_clause(&self) -> Option<(&str, &'static str)> {
         let last = self.next.checked_sub(1).and_then(|at| self.tokens.get(at));
         let mut words = [last, self.token(0)].into_iter().flatten();
@@ -342,7 +343,7 @@ impl<'p> Parser<'p> {
         })
     }
 
-    /// Rejects entries of `unsupported.txt` with at least `min` words.
+    /// Returns an error if the next tokens are an entry of `unsupported.txt` that has at least `min` words.
     fn reject_unsupported(&self, min: usize) -> Parsed<()> {
         let is_next = |words: &[&str]| {
             let mut words = words.iter().enumerate();

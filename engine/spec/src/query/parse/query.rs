@@ -171,7 +171,8 @@ impl Parser<'_> {
         self.expr_after(first.at(at)).map(Parenthesized::Expr)
     }
 
-    /// Parses the set operations after a branch that bind more strongly than `min`.
+    /// Parses the set operations after the branch `left`, up to the first one that does not bind more strongly than
+    /// `min`.
     fn operations(&mut self, mut left: Body, min: u8) -> Parsed<Body> {
         let operators = [
             ("UNION", SetOperator::Union, 1),
