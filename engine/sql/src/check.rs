@@ -374,7 +374,7 @@ impl<'a> PipelineChecker<'a> {
             }
             _ => self.query(query, RowDemand::Ordered),
         };
-        // `None` after an error of the query, and `Some(None)` if its columns meet the requirements.
+        // `None`: the query has an error. `Some(None)`: its columns meet the requirements, or their types are unknown.
         let fitting = columns
             .as_ref()
             .map(|columns| match self.is_doubtful(query) {

@@ -427,7 +427,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns an error of the crate `tempfile`, which has a kind and a path, but not the system's error number.
+    /// Returns an I/O error as the crate `tempfile` creates it: with a kind and a path, but without the system's error
+    /// number.
     fn with_path(error: &io::Error) -> DataFusionError {
         let named = io::Error::new(error.kind(), format!("{error} at path \"/spill\""));
         DataFusionError::IoError(named)

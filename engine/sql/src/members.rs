@@ -32,12 +32,12 @@ pub struct AbsentMember {
     pub known: BTreeSet<String>,
 }
 
-/// A path that a query names, and how far the rows follow it.
+/// A path that a query names, and the longest part of it that exists in some row.
 struct NamedPath {
     path: Vec<String>,
     /// The number of steps of the path that exist in some row.
     depth: usize,
-    /// The members of the object at which the path ends.
+    /// The members of the objects at the end of this part. The next step of the path is none of them.
     known: BTreeSet<String>,
 }
 

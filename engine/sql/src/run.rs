@@ -316,7 +316,7 @@ impl QueryRows {
         &self.columns
     }
 
-    /// Returns whether all cells of each row have the same origin, which is not null.
+    /// Returns whether all cells of a row always have the same origin, and this origin is never null.
     pub fn has_single_origin(&self) -> bool {
         self.query.bound.has_single_origin()
     }

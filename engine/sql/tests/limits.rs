@@ -382,7 +382,8 @@ async fn windows_are_computed_partition_by_partition() {
     }
 }
 
-/// If both sides of a lookup repeat one value, the time is proportional to the number of rows, not of pairs.
+/// If both sides of a lookup repeat one value, the time is proportional to the number of rows, not to the number of
+/// pairs.
 #[tokio::test]
 async fn repeated_values_are_looked_up_once() {
     const ROWS: i64 = 300_000;

@@ -121,7 +121,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         source: &'q tree::Expr,
     ) -> Result<Option<Expr>, QueryError> {
         let name = call.name.text.as_str();
-        // The arguments that the function takes, if the call has a wrong number of them.
+        // If the number of arguments is wrong, `expected` is the end of the error message.
         let expected = match (name, call.args.len()) {
             ("coalesce" | "nvl", 1..) | ("nullif", 2) => None,
             ("coalesce" | "nvl", _) => Some("values"),
@@ -392,7 +392,7 @@ pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Resul
     Ok(())
 }
 
-/// Rejects clauses in a call that are not in `supported`.
+/// Returns an error if a call has a clause, such as FILTER, that is not in `supported`.
 fn reject_clauses(call: &Call, supported: &[&str]) -> Result<(), QueryError> {
     let name = call.name.text.as_str();
     let ignores = call.ignores_nulls && !takes_ignore_nulls(name);
@@ -496,7 +496,7 @@ fn at_least_zero(value: Expr) -> Expr {
     Expr::case(vec![(is_negative, zero())], Some(value), at)
 }
 
-/// Casts arguments to the types that a function accepts. Rejects casts between text and numbers.
+/// Casts arguments to the types that a function accepts. A cast between text and numbers is an error.
 fn coerced<F: UDFCoercionExt>(
     function: &F,
     args: Vec<Expr>,

@@ -42,7 +42,7 @@ pub(super) struct Found {
     pub aggregates: Option<Vec<PendingAggregate>>,
     /// `None` in clauses that accept no window functions.
     pub windows: Option<Vec<PendingWindow>>,
-    /// The column of the elements and the list of each `unnest`. `None` in clauses that accept no `unnest`.
+    /// For each `unnest`: the column of its elements, and its list. `None` in clauses that accept no `unnest`.
     pub unnested: Option<Vec<(ColumnId, Expr)>>,
 }
 

@@ -328,7 +328,8 @@ impl Binder<'_> {
                 let named = columns.find(|column| column.name == name.text && !column.is_merged);
                 if let (Some(column), Some(slot)) = (named, found.get_mut(side)) {
                     *slot = Some(column.id);
-                    // A merged column is named only with its table: `t.a`. A full join merges both columns.
+                    // A query can refer to a merged column only by `t.a`, with its table. A full join merges both
+                    // columns into a new one.
                     column.is_merged = usize::from(!is_exchanged) == side || kind == JoinKind::Full;
                 }
             }

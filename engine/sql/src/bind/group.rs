@@ -99,7 +99,7 @@ impl Binder<'_> {
                 filter: one.filter,
                 order_by,
             };
-            // `ordered_call` compares the argument with the columns of ORDER BY.
+            // `ordered_call` compares arguments with the columns of ORDER BY. Therefore arguments become columns, too.
             if !call.order_by.is_empty() {
                 for arg in &mut call.args {
                     if arg.as_literal().is_none() {
@@ -119,8 +119,9 @@ impl Binder<'_> {
         Ok((plan, calls))
     }
 
-    /// Removes DISTINCT from aggregates that have the same argument. For this, first groups by the keys and the argument, so
-    /// that each group has one value, and then aggregates these groups. Returns `None` if this is not possible.
+    /// Removes DISTINCT from aggregates that have the same argument. The new plan first groups by the keys and the
+    /// argument, so that each group has one value, and then aggregates these groups. Returns `None` unless all calls
+    /// have DISTINCT and the same single argument, without FILTER and ORDER BY.
     ///
     /// A grouping can use temporary files, whereas a DISTINCT aggregate keeps its distinct values in memory.
     fn distinct_calls(
@@ -182,7 +183,8 @@ impl Binder<'_> {
     }
 }
 
-/// Aggregates that share one sort of the rows, which DataFusion's operator runs for all of them.
+/// DataFusion's operator sorts the rows only once for all calls of these aggregates. Therefore the calls share an
+/// order.
 const SORTED_BY_OPERATOR: [&str; 2] = ["string_agg", "nth_value"];
 
 /// Rejects a call of [`SORTED_BY_OPERATOR`] if its ORDER BY contradicts the ORDER BY of such a call in `calls`.

@@ -563,7 +563,7 @@ fn count_call(value: Option<Expr>) -> AggregateCall {
     call("count", value.unwrap_or_else(one))
 }
 
-/// Returns the plan without outer operators that do not change whether the plan has rows.
+/// Removes the topmost operators of a plan that do not change whether the plan has rows, for example a sort.
 fn only_rows(plan: Relational) -> Relational {
     match plan.node.as_ref() {
         Node::Compute { input, .. } | Node::Sort { input, .. } => only_rows(input.clone()),

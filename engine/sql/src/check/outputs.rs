@@ -34,7 +34,7 @@ impl CheckedQueries<'_> {
     /// path of the output that contains the answers.
     ///
     /// A public output reveals a column if the output has all rows of a table, and also contains the only value from which
-    /// the column is computed. So does a copy of the file from which this table is read.
+    /// the column is computed. A public copy of the file from which this table is read also reveals the column.
     pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
         let checker = &mut self.0;
         let Some(answers) = output(checker, answers).and_then(|output| rows_query(output)) else {
@@ -144,7 +144,7 @@ fn keeps_rows(tree: &QueryTree) -> bool {
 }
 
 impl PipelineChecker<'_> {
-    /// Returns whether a table is read from `file`, or from a member of this archive.
+    /// Returns whether a table is read from `file` or, if `file` is an archive, from one of its members.
     fn is_read_from(&self, table: &str, file: &str) -> bool {
         let mut tables = self.pipeline.tables.iter();
         let Some(TableOrigin::Declared(declaration)) =
@@ -204,10 +204,11 @@ impl PipelineChecker<'_> {
         trace.column(column.id)
     }
 
-    /// Returns the value from which `origin` is copied or computed. For a column of a JSON file, returns the member of the
-    /// column `record` that contains its values.
+    /// Returns the value from which `origin` is copied or computed:
     ///
-    /// For other columns, returns `None` unless the rows of the origin's table come from one other table.
+    /// - If all rows of the origin's table come from one other table, returns a value of that table.
+    /// - If the table is read from a JSON file, returns the member of the column `record` that contains the values.
+    /// - Otherwise returns `None`.
     fn before(&mut self, origin: &Origin, follows_functions: bool) -> Option<Origin> {
         let mut tables = self.pipeline.tables.iter();
         let table: &Table = tables.find(|one| one.has(&origin.table))?;

@@ -324,7 +324,8 @@ fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>>
 /// Size in bytes of the offset of a list element.
 const OFFSET_BYTES: u64 = 8;
 
-/// Multiplies the size of the first argument, plus `more` bytes, by the second argument.
+/// Bounds the size by `(size + more) * count`. `size` is the size in bytes of the first argument, and `count` is the
+/// value of the second argument.
 fn products(args: &[ColumnarValue], rows: usize, more: u64) -> Result<ResultSize> {
     let lengths = args.first().map(|value| lengths(value, rows));
     let products = lengths.unwrap_or_default().into_iter();

@@ -153,7 +153,8 @@ static WINDOWS: LazyLock<HashMap<&'static str, Arc<WindowUDF>>> = LazyLock::new(
     chosen(plain, is_window, |function| function.name()).collect()
 });
 
-/// Returns those of `functions` for whose kind in `list.txt` `is_wanted` returns true, each with its name in this list.
+/// Finds each of `functions` in `list.txt`. Returns the functions whose kind in this list `is_wanted` accepts, each
+/// with its name in this list.
 fn chosen<F>(
     functions: Vec<Arc<F>>,
     is_wanted: fn(FunctionKind) -> bool,
@@ -165,7 +166,8 @@ fn chosen<F>(
     })
 }
 
-/// Returns the scalar function `name`, in lower case. The planner replaces `coalesce` by CASE.
+/// Returns the scalar function with this name or alias. `name` must be in lower case. The planner does not use this
+/// function for calls of `coalesce`, because it replaces them by CASE.
 pub(crate) fn find_scalar(name: &str) -> Option<Arc<ScalarUDF>> {
     SCALARS.get(listed(name)?.name).cloned()
 }

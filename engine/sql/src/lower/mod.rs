@@ -71,7 +71,7 @@ pub(crate) struct Lowering<'a> {
 enum Arrival {
     /// The order may differ between runs.
     Unknown,
-    /// The order is determined, and these columns are sorted.
+    /// The order is determined. If there are keys, the rows are sorted by these keys.
     Sorted(Vec<SortKey>),
 }
 
@@ -695,7 +695,7 @@ fn name(id: ColumnId) -> String {
     format!("c{}", id.0)
 }
 
-/// Returns the arrival order if only `columns` are kept.
+/// Returns the arrival order after all columns except `columns` are removed.
 fn kept_arrival(arrival: &Arrival, columns: &[ColumnId]) -> Arrival {
     match arrival {
         Arrival::Unknown => Arrival::Unknown,

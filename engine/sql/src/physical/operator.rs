@@ -26,7 +26,7 @@ pub(super) type Batches = Pin<Box<dyn Stream<Item = Result<RecordBatch>> + Send>
 /// An operator of this crate.
 pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     const NAME: &'static str;
-    /// Whether the output rows have the order of an input, for each input.
+    /// For each input: whether the output rows have the order of this input.
     const KEEPS_ORDER: &'static [bool];
 
     /// Returns the stream of the operator's rows. `node` contains the operator's inputs.

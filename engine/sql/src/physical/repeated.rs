@@ -107,7 +107,7 @@ impl PassedRows {
                 Some(other) if **other == *content => {
                     is_kept.get_or_insert_with(|| vec![true; batch.num_rows()])[row] = false;
                 }
-                // Another row with the same hash.
+                // A different row with the same hash is remembered, so this row is passed on.
                 Some(_) => {}
                 None => {
                     self.bytes += content.len();

@@ -9,8 +9,8 @@
 //!
 //! - A query may only be rejected when it is loaded, for one of the reasons in [`DOCUMENTED`].
 //! - A query whose evaluation fails, for example with an overflow, may fail in the engine, but with all settings.
-//! - If the documented order is undefined, the rows are compared in any order. Requested in order, the query is rejected
-//!   or returns the same order with all settings.
+//! - If the documented order is undefined, the rows are compared in any order. If a test requests the rows of such a
+//!   query in order, the engine must reject the query, or return the same order with all settings.
 //!
 //! A difference is printed as a case for `cases`. Environment variables:
 //!

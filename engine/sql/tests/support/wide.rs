@@ -40,7 +40,7 @@ impl Relation for Wide {
     }
 }
 
-/// A query of any size: its name, and its number of columns and text for a size.
+/// A family of queries. `columns` returns the number of columns of the table for a size, and `text` returns the query.
 pub struct Growing {
     pub name: &'static str,
     pub min_size: usize,

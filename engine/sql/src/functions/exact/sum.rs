@@ -144,7 +144,7 @@ impl ExactSum {
         }
     }
 
-    /// Returns the sum if a value is not finite.
+    /// Returns the sum, which is NaN or infinite, if a value is not finite. Returns `None` if all values are finite.
     pub(super) fn non_finite(&self) -> Option<f64> {
         match self.special.as_deref()? {
             [0, 0, 0] => None,
