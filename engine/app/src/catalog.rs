@@ -300,7 +300,7 @@ impl Catalog {
         })
     }
 
-    /// Returns the remedy for the path of a bundle in place of an id.
+    /// Returns the remedy if `path`, which the user passed in place of an id, is the path of a competition's bundle.
     fn name_bundle(&self, path: &Path) -> Option<Remedy> {
         let id = path.file_stem()?.to_str()?;
         let is_bundle = path.extension()? == "zip" && self.entries.contains_key(id);

@@ -124,7 +124,7 @@ pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
 fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
     let file_name = path.display().to_string();
     let entry = CatalogEntry::of_text("formatted", &file_name, text.to_owned());
-    // An error of `load` names the file, unlike an error of `variants`.
+    // The base variant is loaded first, because an error of `load` names the file, unlike an error of `variants`.
     entry.load(prep_spec::BASE_VARIANT)?;
     prep_spec::variants(text)?
         .iter()

@@ -284,7 +284,7 @@ pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
             format!("the bundle of `{id}` is missing after the download"),
         )
     };
-    // `fetch` may have created the directory, so the bundle is located again.
+    // `run` may have created the directory that contains the bundle, so the bundle is located again.
     bundle.location().ok_or_else(missing)
 }
 
@@ -296,8 +296,8 @@ pub fn recalled_for_fetch(task: &Task, id: &str) -> Result<Vec<RecalledOption>, 
     Ok(describe(&with_last_bundle_options(task, id)?.1))
 }
 
-/// Ensures that the bundle of a competition is in the mirror. If it is missing, sends the local bundle, after
-/// downloading it if necessary. Returns whether the bundle was sent.
+/// Ensures that the bundle of a competition is in the mirror. If the mirror lacks it, downloads the bundle if
+/// necessary, sends it, and then deletes it if bundles are not kept. Returns whether the bundle was sent.
 ///
 /// # Errors
 /// Same as [`fetch`]. Also returns an error if the remote does not accept the bundle, or if the results in the remote were

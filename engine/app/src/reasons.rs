@@ -32,7 +32,7 @@ pub fn state(object: &mut Value, member: &str, kind: &'static str) {
     }
 }
 
-/// Joins the members of an outcome that describe why a step failed or was skipped into the member `failure`.
+/// Replaces those members of `step` that describe why the step failed or was skipped by one member `failure`.
 pub fn join_failure(step: &mut Value) {
     let Some(step) = step.as_object_mut() else {
         return;

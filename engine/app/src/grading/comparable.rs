@@ -38,7 +38,7 @@ enum Obstacle {
     AnswersDiffer,
     NotCompared,
     NotRecorded,
-    /// Only for `Answers::Foreign`.
+    /// No checksum of the answers is published. Occurs only for [`Answers::Foreign`].
     NoPublishedChecksum,
     Variant(String),
 }

@@ -44,7 +44,8 @@ pub struct PackCheck {
     pub mistake: Option<String>,
     /// `None` if the bundle is not on this machine, or if the competition has none.
     pub bundle: Option<PathBuf>,
-    /// Why the competition could not be prepared. `None` if it was prepared, or has no bundle.
+    /// Why the preparation failed. `None` if the competition was prepared. Also `None` if no preparation was attempted,
+    /// because the bundle is missing or the pipeline has mistakes.
     pub failure: Option<String>,
     /// Whether both preparations gave the same digests.
     pub is_reproducible: Option<bool>,

@@ -96,7 +96,7 @@ impl StatedContents {
     }
 
     /// Returns the contents that the data directory records. `own` is the record of the task's variant. If `own` names neither
-    /// a bundle nor sources, uses the record of another variant in the same data directory.
+    /// a bundle nor sources, uses the first record of another variant that names any.
     ///
     /// `files` contains the names and files of the further sources. Ignores the recorded content of a further source if that
     /// content came from a different URL.

@@ -93,7 +93,8 @@ impl Plan {
         missing
     }
 
-    /// Returns whether a step would read a bundle or a source of a competition that is not on this machine.
+    /// Returns whether the steps to run of the competition `id` include a source, such as the bundle, whose file or
+    /// directory is not on this machine.
     pub(crate) fn runs_absent_source(&self, id: &str) -> bool {
         let mut nodes = self.all.nodes_of(id).iter();
         nodes.any(|id| {

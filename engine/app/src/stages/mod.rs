@@ -98,7 +98,8 @@ impl Plan {
         let assembled = context.map_in_order(&chosen.entries, 0, |entry| Ok(assemble(entry)))?;
         let entries = chosen.entries.iter().map(|entry| entry.id.clone());
         let assembled = entries.zip(assembled);
-        // A preview has no outputs, so it is not a run into the data directory.
+        // A preview publishes nothing, and a scratch run publishes into a temporary directory. Therefore neither is
+        // part of the history of the data directory.
         let last = match task.options.view.is_some() || task.options.scratch.is_some() {
             true => Arc::new(LastRuns::without_history()),
             false => prepared::last_runs(&context.store, &task.settings, &task.options.variant),

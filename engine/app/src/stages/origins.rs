@@ -41,7 +41,7 @@ pub(crate) enum UsedValue {
 }
 
 impl UsedValue {
-    /// Returns the value in the outputs of a source.
+    /// Returns the output `value` among the outputs of a source, or `NotUsed` if there is no such output.
     pub(crate) fn of_outputs(outputs: &BTreeMap<String, Digest>) -> UsedValue {
         let value = outputs.get("value").copied();
         value.map_or(UsedValue::NotUsed, UsedValue::Exactly)

@@ -154,8 +154,8 @@ fn note_preparation(
     }
 }
 
-/// Records a run that failed or was stopped, if it found a bundle or ran a step. Ignores errors of writing. `error` is the error of
-/// this stage, if any.
+/// Records a run that failed or was stopped, if it found a bundle or ran a step. Records nothing if the run left out
+/// the competition. Ignores errors of writing. `error` is the error of this stage, if any.
 fn note_failure(
     ended: &Ended,
     competition: &Competition,

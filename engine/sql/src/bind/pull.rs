@@ -195,7 +195,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Filters by the conditions on the subquery alone, and moves out the other conditions.
+    /// Filters by the conditions that use only columns of the subquery. Moves the other conditions out of the subquery.
     fn pull_conditions(
         &mut self,
         mut pulled: Pulled,

@@ -239,7 +239,7 @@ impl Binder<'_> {
         };
         let (lookups, plain): (Vec<&tree::Expr>, Vec<&tree::Expr>) =
             conditions.into_iter().partition(is_lookup);
-        // The rows after the conditions without subqueries.
+        // The rows for which the conditions without subqueries are true.
         let mut base = plan.clone();
         for condition in plain {
             let mut exprs = Exprs::new(self, scope, parts);

@@ -79,7 +79,7 @@ impl Lowering<'_> {
         self.narrowed(joined, needed)
     }
 
-    /// Joins a right side with a single row, whose values become constants.
+    /// Joins a right side that has a single row. The values of this row become constants of the left rows.
     fn with_constants(
         &self,
         left: &Relational,
