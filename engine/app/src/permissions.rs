@@ -39,7 +39,7 @@ pub enum Permission {
         /// Whether an earlier check found that the rules are accepted, so no request was sent.
         remembered: bool,
     },
-    /// For example, the account has not accepted the rules.
+    /// The account may not download the bundle, for example because it has not accepted the rules.
     Refused(FetchError),
     /// No request was sent, because the user cancelled, or because an earlier request failed with an error that does not
     /// concern its competition. For example, Kaggle accepts no more requests, or there is no network.
@@ -130,7 +130,7 @@ impl Accepted {
     }
 }
 
-/// Returns the file with the accepted competitions of an account.
+/// Returns the path of the file with the accepted competitions of an account.
 fn path(settings: &Settings, account: &str) -> PathBuf {
     let digest = Digest::of_bytes(account.as_bytes()).to_string();
     let name = format!("{}.json", digest.get(..16).unwrap_or(&digest));

@@ -10,7 +10,7 @@ const PIPELINES: usize = 82;
 
 fn main() {
     let text = include_str!("../tests/accept/everything.yaml");
-    // Most pipelines have no second variant.
+    // Removes the corrections, because most pipelines have only one variant.
     let text = text.split_once("variants:").map_or(text, |(text, _)| text);
     let load = best_of(20, || {
         black_box(prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "v1").is_ok());

@@ -19,7 +19,7 @@ use crate::relation::ScanError;
 /// An error of a query.
 #[derive(Debug, Error)]
 pub enum QueryError {
-    /// The query is invalid, which was found before it runs.
+    /// The query is invalid. This was found before the query ran.
     #[error("{message}")]
     Rejected {
         /// The message.

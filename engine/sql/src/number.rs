@@ -88,7 +88,7 @@ pub enum NumberError {
         #[from]
         error: QueryError,
     },
-    /// A table does not have the column.
+    /// The query names a column that no table has.
     #[error("{error}")]
     NoColumn {
         /// The error of the query.

@@ -67,7 +67,7 @@ fn unproven<T>(plan: &dyn ExecutionPlan, why: &str) -> Result<T> {
     Err(DataFusionError::Internal(message))
 }
 
-/// Returns the properties of the rows of an operator. The order of at most one row is determined.
+/// Returns the properties of the rows of an operator. If there is at most one row, the order is determined.
 fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     let facts = operator_facts(plan)?;
     Ok(Facts {

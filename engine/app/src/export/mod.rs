@@ -3,8 +3,9 @@
 //! By default, a copy has the layout of a data directory (`ID/prepared/public/...`). In contrast to a data directory, a
 //! copy contains no hard links to the cache.
 //!
-//! Private files are copied only on request. With them, the copy contains the record of the publication, with which grading
-//! verifies the answers. The record is not public, because it contains digests of the answers.
+//! Private files are copied only on request. A copy with private files also contains the record of the publication.
+//! Grading uses this record to verify the answers. The record is not public, because it contains digests of the
+//! answers.
 //!
 //! `croissant.json` is machine-readable metadata of the public files.
 

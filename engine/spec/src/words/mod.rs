@@ -129,7 +129,8 @@ pub enum KeyType {
     Table,
     /// The name of a table whose column `file` contains files of the bundle.
     Files,
-    /// The name of a table that was created with a random generator, which the table with this key continues to use.
+    /// The name of a table that was created with a random generator. The table that has this key continues to use the
+    /// generator.
     Drawn,
     /// The name of a column of the table that another key names.
     Column,
@@ -171,13 +172,13 @@ pub enum KeyType {
     Items(&'static [&'static Section]),
     /// A number, or the name of a column.
     Operand,
-    /// Comparisons of columns and numbers that are joined by AND.
+    /// Comparisons that are joined by AND. The operands are columns and numbers.
     Condition,
     /// Outputs by their paths.
     Outputs,
     /// Checks by name.
     Checks,
-    /// Reasons by the name of their subject.
+    /// The section `accepted`: for each name of a leak, the reason why the leak is accepted.
     Reasons,
     /// The grading section.
     Grade,
@@ -197,7 +198,7 @@ pub enum KeyType {
     NumberByName,
     /// True or false.
     Boolean,
-    /// One of these words, which the description of the key explains.
+    /// One of these words. The description of the key explains them.
     Choice(&'static [&'static str]),
     /// Metrics and their weights.
     WeightedMetrics,

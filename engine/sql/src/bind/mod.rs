@@ -199,7 +199,7 @@ impl Binder<'_> {
 
     /// Adds a column for an expression, unless the expression is a column of the plan.
     fn with_column(&mut self, plan: Relational, name: &str, expr: Expr) -> (Relational, ColumnId) {
-        // A column of the outer query is not a column of this plan.
+        // `expr` may be a column of the outer query, which is not a column of `plan`.
         if let Some(id) = expr.as_column().filter(|id| plan.columns.contains(id)) {
             return (plan, id);
         }

@@ -355,7 +355,8 @@ impl Binder<'_> {
         Ok((joined, [rows, values]))
     }
 
-    /// Joins a boolean column: whether a column of the subquery contains a value.
+    /// Adds the boolean column `id` to `plan`. Its value is that of `value IN (...)`, in which `column` of the subquery
+    /// is the list.
     fn attach_in(
         &mut self,
         plan: Relational,
@@ -576,8 +577,8 @@ fn only_rows(plan: Relational) -> Relational {
     }
 }
 
-/// Returns the value of a column of an aggregation without rows, for example 0 for a count. Returns `None` unless the
-/// plan aggregates all its rows to one row.
+/// Returns the value that `column` has if there are no rows to aggregate, for example 0 for a count. Returns `None`
+/// unless the plan aggregates all its rows to one row.
 fn value_of_no_rows(plan: &Relational, column: ColumnId) -> Option<Expr> {
     let expr = Expr::column(column, DataType::Null, Position::default());
     substituted(plan, expr, Vec::new())

@@ -71,8 +71,8 @@ enum Growth {
     AtMost(SizeOf),
 }
 
-/// Returns how the size of a function's values is bounded. `None` means that it grows linearly with the size of the
-/// arguments: see [`LINEAR_GROWTH`] and [`ROW_BYTES`].
+/// Returns how the size of a function's values is bounded. `None` means that the size grows linearly with the size of
+/// the arguments: see [`LINEAR_GROWTH`] and [`ROW_BYTES`].
 fn growth(name: &str) -> Option<Growth> {
     Some(match name {
         "repeat" => Growth::Counted(|args, rows, _| products(args, rows, 0)),
@@ -162,7 +162,7 @@ pub(super) fn bounded_call(
         .iter()
         .map(|arg| (is_array(arg), bytes(arg, rows)));
     let sizes: Vec<(bool, u64)> = sizes.collect();
-    // The largest argument is already in memory, so the values may be as large as this argument.
+    // Array arguments are already in memory, so the values may be as large as the largest of them.
     let largest = sizes.iter().filter(|size| size.0).map(|size| size.1).max();
     let limit = allowed(&args)?.max(largest.unwrap_or(0));
     let linear = sizes

@@ -20,7 +20,7 @@ use super::json::{parse, text_of, texts};
 use super::scalar::{SimpleFunction, arguments};
 use crate::error::FunctionError;
 
-/// The start and the end of a JSON value that cannot be a list of strings separated by commas.
+/// Pairs of a first and a last character. A cell that has both is JSON, and not a list of strings separated by commas.
 const DELIMITERS: [(char, char); 3] = [('[', ']'), ('{', '}'), ('"', '"')];
 
 pub(super) fn function() -> SimpleFunction {

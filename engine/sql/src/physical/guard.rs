@@ -37,7 +37,7 @@ impl Guard {
         }
     }
 
-    /// Guards an operator that returns about `rows` rows, after it has read its entire input.
+    /// Guards an operator that first reads its entire input, and then returns about `rows` rows.
     pub(crate) fn after_all(input: Plan, rows: u64) -> Plan {
         let rows = Some(rows);
         Guard { rows, copies: 0 }.above(input)

@@ -72,7 +72,7 @@ struct Remembered {
 
 struct PassedRows {
     converter: RowConverter,
-    /// The place of a row is its hash modulo the number of places.
+    /// A hash table. The index of a row is its hash modulo the length of this list.
     remembered: Vec<Remembered>,
     bytes: usize,
     /// The hashes of the rows of a batch. The field exists only to reuse its memory.

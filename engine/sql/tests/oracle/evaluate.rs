@@ -65,7 +65,8 @@ pub struct Evaluator<'a> {
     database: &'a Database,
     /// The rows of the parts of WITH.
     parts: RefCell<HashMap<String, Rc<Vec<Row>>>>,
-    /// Whether an operand failed whose value has no effect, as in `false AND 1 / 0 = 1`. An engine may report this failure.
+    /// Whether an operand failed although its value has no effect, as in `false AND 1 / 0 = 1`. An engine may report
+    /// this failure.
     pub has_doubt: Cell<bool>,
 }
 

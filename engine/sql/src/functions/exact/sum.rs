@@ -19,7 +19,7 @@ const LIMB_BITS: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(super) struct ExactSum {
     limbs: Vec<u64>,
-    /// Number of limbs below the first stored limb, which are all zero.
+    /// Number of lowest limbs that are not stored. All of them are zero.
     low: usize,
     /// The number of added values that were NaN, +infinity and -infinity.
     special: Option<Box<[u64; 3]>>,
