@@ -126,7 +126,7 @@ fn digest(md5: Option<&str>, blake3: &Digest) -> String {
     }
 }
 
-/// A message to the user about a run, which is not an error.
+/// A message to the user about a run. A note is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
     /// The system was restarted after the competition `id` was published. The run reads the published files once, because a

@@ -28,7 +28,7 @@ pub struct Error {
     pub message: String,
     /// The suggested action. The command line turns it into text.
     pub help: Option<Remedy>,
-    /// Findings in a pipeline, which are more detailed than the message.
+    /// Findings in a pipeline. They are more detailed than the message.
     pub diagnostics: Option<Diagnostics>,
 }
 

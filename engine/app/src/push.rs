@@ -27,7 +27,7 @@ use crate::task::{RecalledOption, Task, describe};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PushResult {
     pub id: String,
-    /// Number of results that were sent and that the remote did not have.
+    /// Number of results that were sent, because the remote did not have them.
     pub new: usize,
     /// Number of results that the remote already had.
     pub there: usize,

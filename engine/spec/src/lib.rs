@@ -9,7 +9,7 @@
 //! - [`words`]: the vocabulary, which describes the keys of the language;
 //! - [`query`]: parses SQL into a syntax tree, expands macros, and finds the tables that a query reads;
 //! - `paths`: checks paths and file patterns;
-//! - `pack`: parses the file `pack.yaml`, which describes a directory of competitions, and the ids of competitions;
+//! - `pack`: parses the ids of competitions, and the file `pack.yaml`, which describes a directory of competitions;
 //! - [`schema`] and [`mod@reference`]: generate a JSON Schema and a reference page from the vocabulary.
 //!
 //! # Example

@@ -25,7 +25,7 @@ pub(crate) const UNDECLARED: &str = "*";
 /// The end of the help for an unknown column, after the names of the known columns.
 const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `columns`";
 
-/// The type of entries of an array, which a query can only copy.
+/// The type of the entries of an array. A query can only copy such entries.
 const ENTRIES: DataType = DataType::Binary;
 
 pub(crate) type Columns = Arc<[RelationColumn]>;
@@ -544,7 +544,7 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Returns whether a query over these tables may use an undeclared column, which a file may contain.
+    /// Returns whether a query over these tables may use an undeclared column, because a table is read from a file.
     fn may_have_more(&self, tables: &BTreeSet<String>) -> bool {
         self.allows_undeclared && self.reads_file(tables)
     }

@@ -26,7 +26,7 @@ pub enum QueryError {
         message: String,
         /// Line and column in the query's text, from 1.
         place: Option<(u64, u64)>,
-        /// The column that does not exist, if that is the error.
+        /// The unknown column, if the error is that the query names one.
         column: Option<String>,
         /// An action that corrects the query.
         help: Option<String>,

@@ -1,4 +1,4 @@
-//! Runs a query over tables in memory that returns one number, for example a metric that an author defines.
+//! Runs a query that returns one number, for example a metric that an author defines. The query reads tables in memory.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -29,7 +29,8 @@ impl Origin {
 pub(crate) struct Trace<'q> {
     pub tables: &'q [(String, Columns)],
     pub bound: &'q BoundQuery,
-    /// Whether a value that a function computes is followed to the only value from which it is computed.
+    /// Whether the trace continues through functions: from the value of a function to the only value from which the
+    /// function computes it.
     pub follows_functions: bool,
 }
 

@@ -155,8 +155,8 @@ struct Pass {
 }
 
 impl Pass {
-    /// Reads rows into memory. Each row has `others` columns that are kept, followed by `width` columns to unpivot.
-    /// Halves `width` whenever the rows read so far exceed `max_bytes`.
+    /// Reads rows into memory. In each row, the first `others` columns are kept, and the next `width` columns are
+    /// unpivoted. Halves `width` whenever the rows read so far exceed `max_bytes`.
     ///
     /// When `width` is 1, stops reading, because the rows of a single unpivoted column can be returned while they are
     /// read.

@@ -127,7 +127,7 @@ async fn the_rows_are_those_of_the_definition() {
     }
 }
 
-/// A table of numbers that counts the cells that are read.
+/// A table of numbers. It counts how many of its cells are read.
 #[derive(Debug)]
 struct Counted {
     columns: Vec<RelationColumn>,

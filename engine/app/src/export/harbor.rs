@@ -39,7 +39,7 @@ const SUBMISSION: &str = "/home/submission";
 const AGENT_IMAGE: &str = "python:3.11-slim-bookworm";
 const VERIFIER_IMAGE: &str = "debian:bookworm-slim";
 
-/// The files of a competition that is not built in, which the verifier needs.
+/// The files that the verifier needs for a competition that is not built in.
 const PIPELINE_FILES: &str = "pipeline.yaml description.md leaderboard.csv checksums.json";
 
 /// The part of `task.toml` that passes the identity of the grader to the verifier.

@@ -84,7 +84,7 @@ pub struct Export {
     pub target: PathBuf,
 }
 
-/// The content of a copy, which the manifest lists.
+/// The content of a copy, as the manifest lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CopyContent {
     pub competition: String,

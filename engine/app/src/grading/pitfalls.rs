@@ -1,4 +1,4 @@
-//! Warnings about answers and rules that let a competition run, but that its author can hardly have intended.
+//! Warnings about answers and rules that are valid, but that the author of the competition has hardly intended.
 
 use std::collections::HashSet;
 

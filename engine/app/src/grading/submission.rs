@@ -124,7 +124,7 @@ impl SubmissionError {
             SubmissionError::Frame(message) => {
                 return Err(Error::new(Failure::Input, format!("{name}: {message}")));
             }
-            // Upstream's messages, which harnesses recognize.
+            // The messages are those of upstream, because harnesses recognize them.
             SubmissionError::Missing => Refusal::new(
                 RefusalKind::NoSubmission,
                 format!("Submission file {name} does not exist"),

@@ -33,8 +33,8 @@ const TEST_TABLE: &str = "test.csv";
 const MAX_BYTES: u64 = 16 << 20;
 const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
 
-/// Returns the trial of a competition, which a run executes later. Returns `None` if the pipeline has no section `grade`,
-/// or if its sample submission is not a CSV file.
+/// Returns the trial of a competition. A run executes the trial later. Returns `None` if the pipeline has no section
+/// `grade`, or if its sample submission is not a CSV file.
 pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> {
     let (grader, answers) = grader(entry, pipeline).ok()?;
     let grade = pipeline.grade.as_ref()?;

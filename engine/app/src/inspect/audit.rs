@@ -1,4 +1,4 @@
-//! Audits, which find out why data differ from what was published, and the search for leaks of answers.
+//! Audits data: finds out why they differ from the published data. Also searches for leaks of answers.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;

@@ -163,8 +163,8 @@ pub struct Summary {
     /// Data that could not be verified, because only a part of the bundle was downloaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
-    /// Files whose MD5 differs from the published one, which is allowed because their bytes depend on the library that
-    /// writes them.
+    /// Files whose MD5 differs from the published one. The difference is allowed, because the bytes of these files
+    /// depend on the library that writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on_writer: Vec<String>,
     /// Files and directories in the prepared directory that no run published. A run does not remove them.

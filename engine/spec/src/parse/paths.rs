@@ -25,7 +25,7 @@ impl ParseState {
         Some(path)
     }
 
-    /// Reports a path in a single-file source that does not begin with the name of that file.
+    /// If the source of `path` is a single file, reports a path that does not begin with the name of this file.
     fn check_file(&mut self, path: &Spanned<String>) {
         let (Some(source), inner) = split_source(&path.value) else {
             return;

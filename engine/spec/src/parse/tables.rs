@@ -186,7 +186,7 @@ impl ParseState {
         })
     }
 
-    /// Creates the query for a short form in the file, whose position is `span`.
+    /// Creates the query for a short form in the file. `span` is the position of the short form.
     pub fn generated_query(&self, text: String, span: Span) -> Result<Query, String> {
         let (line, column) = self.source.position(span.start);
         Ok(Query {

@@ -20,7 +20,7 @@ pub struct YamlNode {
 pub enum Kind {
     Scalar(Scalar),
     Sequence(Vec<YamlNode>),
-    /// The entries in file order. Keys may occur twice, which the code that reads the mapping reports.
+    /// The entries in file order. A key may occur twice. The code that reads the mapping reports such a key.
     Mapping(Vec<MappingEntry>),
 }
 

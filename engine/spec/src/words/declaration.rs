@@ -68,7 +68,7 @@ pub enum Setting {
     Condition(Vec<Comparison>),
 }
 
-/// A mapping in a list, whose first key is a name.
+/// A mapping in a list. The first key of the mapping is a name.
 #[derive(Debug, Clone)]
 pub struct Item {
     /// The first key, which is a name that the author chooses.

@@ -105,7 +105,7 @@ pub enum KeyType {
     Url,
     /// A query with ordered rows.
     Rows,
-    /// A query with ordered rows, whose JSON documents may refer to binaries in other files.
+    /// A query with ordered rows. JSON documents in its rows may refer to binaries in other files.
     Documents,
     /// A query with the columns `file` (content) and `path` (destination), in any order.
     Placed,

@@ -224,7 +224,7 @@ fn parts(replacement: &str) -> Vec<Part> {
     parts
 }
 
-/// The text of a row, whose matches of `pattern` are replaced by `parts`.
+/// The text of a row. In this text, the matches of `pattern` are replaced by `parts`.
 struct Replaced<'r> {
     text: &'r str,
     pattern: &'r Pattern,

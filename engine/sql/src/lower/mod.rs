@@ -301,7 +301,8 @@ impl Lowering<'_> {
         }
         let mut constants = input.constants;
         for (id, expr) in computed {
-            // As a column of the rows, a constant would fail even if no row needed its value.
+            // The constant does not become a column of the rows. As a column, it would fail even if no row needed its
+            // value.
             let constant = expr.as_column().and_then(|column| constants.get(&column));
             if let Some(constant) = constant.cloned() {
                 constants.insert(*id, constant);

@@ -179,7 +179,7 @@ impl Expr {
         }
     }
 
-    /// Replaces each part for which `replace` returns an expression, but not parts of replaced parts.
+    /// Replaces each part for which `replace` returns an expression. Does not examine the parts of a replaced part.
     pub(crate) fn replace<E>(
         mut self,
         replace: &mut impl FnMut(&Expr) -> Result<Option<Expr>, E>,

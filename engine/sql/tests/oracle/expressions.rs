@@ -68,7 +68,7 @@ impl Generator<'_> {
             .unwrap_or_else(|| self.typed_literal(kind))
     }
 
-    /// Generates a literal other than NULL, which has no type.
+    /// Generates a literal, but not NULL, because NULL has no type.
     fn typed_literal(&mut self, kind: Kind) -> Expr {
         loop {
             match self.literal(kind) {

@@ -66,7 +66,7 @@ impl Value {
         }
     }
 
-    /// Returns a string that is the same for equal values, for which NULL equals NULL.
+    /// Returns a string that is the same for equal values. NULL equals NULL.
     pub fn key(&self) -> String {
         match self {
             Value::Missing => "-".to_owned(),

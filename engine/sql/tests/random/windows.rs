@@ -332,7 +332,8 @@ impl Generator {
         }
     }
 
-    /// Generates window functions over DISTINCT or GROUP BY, whose rows have an order only by their keys.
+    /// Generates window functions over DISTINCT or GROUP BY. The rows of these clauses have an order only by their
+    /// keys.
     pub fn keyed(&mut self, clauses: &str, from: &[Column], rows: &[Row]) -> Table {
         let kind = self.kind();
         let Some(key) = self.column_of(kind, from) else {

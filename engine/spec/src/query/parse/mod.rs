@@ -205,7 +205,7 @@ enum Parenthesized {
     Expr(Expr),
 }
 
-/// Returns the expression for a query in parentheses, whose value is the only cell of the query.
+/// Returns the expression for a query in parentheses. Its value is the only cell of the query's result.
 fn value_of(query: QueryTree) -> ExprKind {
     let (kind, query) = (SubqueryKind::Value, Box::new(query));
     ExprKind::Subquery { kind, query }
