@@ -333,7 +333,8 @@ impl<'a> PipelineChecker<'a> {
         is_valid
     }
 
-    /// Reports an error and returns false if a table has no column `file`, or if its columns are unknown.
+    /// Returns whether a table has the column `file`. If not, reports an error. Returns false without an error if the
+    /// columns of the table are unknown.
     fn require_file(&mut self, table: &str, span: Span) -> bool {
         let Some(columns) = self.table(table) else {
             return false;
@@ -348,7 +349,8 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Reports an error and returns false if a table has no such column. Returns true for an unknown table.
+    /// Reports an error and returns false if a table has no such column. Returns true if the table or its columns are
+    /// unknown.
     fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
         let columns = table.and_then(|table| self.table(table));
         let (Some(columns), Some(table)) = (columns, table) else {
@@ -544,7 +546,8 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Returns whether a query over these tables may use an undeclared column, because a table is read from a file.
+    /// Returns whether a query over these tables may use an undeclared column. This requires `allows_undeclared`, and a
+    /// table that is read from a file.
     fn may_have_more(&self, tables: &BTreeSet<String>) -> bool {
         self.allows_undeclared && self.reads_file(tables)
     }

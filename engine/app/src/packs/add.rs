@@ -164,7 +164,7 @@ pub fn add_pack(
     Ok(pack)
 }
 
-/// Replaces the directory `target` by the directory `new`. The old directory becomes `new` or `old`.
+/// Moves the directory `new` to `target`. Afterwards, the directory that was at `target` is at `new` or `old`.
 fn replace(new: &Path, target: &Path, old: &Path) -> io::Result<()> {
     // Other processes see either the old or the new pack. Some file systems cannot exchange directories.
     if renameat_with(CWD, new, CWD, target, RenameFlags::EXCHANGE).is_ok() {
@@ -335,7 +335,8 @@ impl Staging {
         })
     }
 
-    /// Copies all files that `visit_all` visits, except those whose names begin with `.`.
+    /// Copies all files that `visit_all` visits. Skips a file if its name, or the name of a directory in its path,
+    /// begins with `.`.
     fn copy(
         &mut self,
         shown: &str,
@@ -425,8 +426,8 @@ impl Staging {
         }
     }
 
-    /// Returns the directory with `pack.yaml`. An archive may contain a single directory in which the pack is. In this case,
-    /// returns that directory.
+    /// Returns the directory with `pack.yaml`. If there is only one entry at the top and it is a directory, returns
+    /// this directory. Otherwise returns the root.
     fn home(&self) -> PathBuf {
         let mut tops = self.paths.values().filter(|(path, _)| !path.contains('/'));
         match (tops.next(), tops.next()) {

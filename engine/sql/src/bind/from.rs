@@ -186,7 +186,8 @@ impl Binder<'_> {
         Ok((plan, vec![table]))
     }
 
-    /// Combines each row of the left side with each row of the right side.
+    /// Combines each row of the left side with each row of the right side. The plan of an `unnest` already contains the
+    /// left side, so it is returned unchanged.
     fn crossed(
         &mut self,
         (left, mut tables): BoundFrom,

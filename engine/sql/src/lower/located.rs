@@ -218,7 +218,7 @@ impl PhysicalExpr for Located {
         self.physical.return_field(schema)
     }
 
-    // Nothing replaces parts of an expression after the plan is built.
+    // Nothing replaces parts of an expression after the plan is built, so no parts are returned.
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         Vec::new()
     }

@@ -4,8 +4,8 @@
     QUERIES_JSON=/tmp/queries.json cargo test --release -p prep-sql --test all queries_for_duckdb -- --ignored
     python engine/sql/tests/oracle/compare_duckdb.py /tmp/queries.json
 
-Rows are compared as multisets, and in order if both engines define it. Documented differences are translated
-(integer division, the place of NULL) or skipped and counted:
+Rows are compared as multisets. If both engines define an order of the rows, the order is compared, too. Documented
+differences are translated (integer division, the position of NULL in an order) or skipped and counted:
 
 - `order`: the query takes the first of tied rows or numbers them. DuckDB's sort does not keep the order of ties.
 - `rejected`: the engine rejects the query.

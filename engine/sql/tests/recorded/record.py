@@ -5,8 +5,10 @@
     /tmp/engines/bin/python record.py [CONNECTION]
 
 CONNECTION is the connection string of an empty PostgreSQL database (15 or later), for example "host=/tmp user=postgres".
-Without it, the cases of PostgreSQL keep their results. The header of cases.txt describes the format of the cases. Results of `prep`
-itself (`ours`) are written by the test: UPDATE=1 cargo test -p prep-sql recorded
+Without it, the cases of PostgreSQL keep their results. The header of cases.txt describes the format of the cases. This
+script does not write the results of `prep` itself (`ours`). The test writes them:
+
+    UPDATE=1 cargo test -p prep-sql recorded
 """
 
 import datetime
