@@ -77,8 +77,8 @@ impl Catalog {
     /// installed packs.
     ///
     /// # Errors
-    /// Returns an error if the directory of pipelines cannot be read or contains no pipeline, or if the id of a competition
-    /// in this directory is the name of a pack.
+    /// Returns an error if the directory of pipelines cannot be read or contains no pipeline. Also returns an error if
+    /// the id of a competition in this directory is the name of a pack.
     pub fn open(settings: &Settings) -> Result<Catalog, Error> {
         let mut catalog = Catalog::embedded();
         if let Some(directory) = &settings.pipelines {

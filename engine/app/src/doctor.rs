@@ -309,8 +309,9 @@ pub fn quarantine(settings: &Settings) -> Option<CheckResult> {
     Some(CheckResult::new("quarantine", Health::Warning, text).help(help))
 }
 
-/// Checks the prepared data of all competitions: whether their manifests can be read, whether published files were changed
-/// since, and whether a competition with sealed (encrypted) answers still has plain answers, in this variant or in another one.
+/// Checks the prepared data of all competitions: whether their manifests can be read, and whether published files were
+/// changed since. Also checks whether any variant of a competition with sealed (encrypted) answers still has plain
+/// answers.
 pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult> {
     let (mut unreadable, mut plain, mut changed) = (Vec::new(), Vec::new(), Vec::new());
     // `file_systems` reports a data directory that the user may not enter. One more error per competition would hide that

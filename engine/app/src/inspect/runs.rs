@@ -101,8 +101,8 @@ fn is_output(name: &str) -> bool {
     name.starts_with("public/") || name.starts_with("private/")
 }
 
-/// Returns the recorded publications, the latest first. Runs with the same key of the publication published the same data;
-/// only the first of them is a publication.
+/// Returns the recorded publications, the latest first. Consecutive runs whose step `publish` has the same key
+/// published the same data. Only the earliest of these runs is a publication.
 fn publications(history: &History) -> Vec<EarlierRun> {
     let mut runs = vec![history.as_earlier_run()];
     runs.extend(history.earlier.iter().cloned());

@@ -130,7 +130,8 @@ impl ParseState {
         known: impl Iterator<Item = &'a str>,
     ) {
         let known: Vec<&str> = known.collect();
-        // SQL converts names to lower case. A table whose name has upper-case letters is reported where it is defined.
+        // SQL converts names to lower case. A table whose name has upper-case letters is reported where it is defined,
+        // so references to this table are not reported.
         let is_lower = |name: &str| !name.contains(|c: char| c.is_ascii_uppercase());
         let mut same = known
             .iter()

@@ -1,9 +1,9 @@
 //! `multi_hot(value, text)`: 1 if the list in `value` contains `text`, otherwise 0. The parser replaces the macro
 //! `multi_hot(column, list)` by calls of this function.
 //!
-//! The value is a list of texts, or a text. A text is a JSON list, or strings separated by commas. A column of the type
-//! `json` contains texts, so the cell decides: a cell in brackets, braces or double quotes must be a JSON list. Without this
-//! rule, a JSON list would be a single unknown string, and all columns would be 0.
+//! The value is a list of texts, or a text. A text is a JSON list, or strings separated by commas. The type of the
+//! column does not show which of them it is. Therefore a cell in brackets, braces or double quotes must be a JSON list.
+//! Without this rule, a JSON list would be a single unknown string, and all columns would be 0.
 
 use std::sync::Arc;
 

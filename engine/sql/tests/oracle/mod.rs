@@ -7,8 +7,8 @@
 //! Unlike in `random`, subqueries and set operations are nested anywhere. The tables (`database`) are small, and full of
 //! ties, duplicates, NULL, NaN, zeros of both signs, and names and strings with quotes.
 //!
-//! - A query may only be rejected when it is loaded, for one of the reasons in [`DOCUMENTED`].
-//! - A query whose evaluation fails, for example with an overflow, may fail in the engine, but with all settings.
+//! - The engine may reject a query only when the query is loaded, and only for one of the reasons in [`DOCUMENTED`].
+//! - If the evaluation of a query fails, for example with an overflow, the engine may fail, too, but with all settings.
 //! - If the documented order is undefined, the rows are compared in any order. If a test requests the rows of such a
 //!   query in order, the engine must reject the query, or return the same order with all settings.
 //!
