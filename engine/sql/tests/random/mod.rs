@@ -4,7 +4,7 @@
 //! DataFusion (`grammar`, `value`).
 //!
 //! - A query with an invalid clause, or with text in place of a number, must be rejected when the pipeline is loaded.
-//! The position of the error must be in the query's text.
+//!   The position of the error must be in the query's text.
 //! - A valid query must return the computed rows in order. Parsing the printed query must return the same tree.
 //!
 //! The rows must be the same for every memory limit and batch size, as values and as origins of cells. If rows are
