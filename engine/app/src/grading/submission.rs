@@ -532,7 +532,7 @@ impl DirectoryId {
     }
 }
 
-/// Identifies a directory that exists. Links are followed.
+/// Returns the id of a directory, or `None` if there is no such directory. Follows links.
 fn directory_id(path: impl AsRef<Path>) -> Option<DirectoryId> {
     let found = rustix::fs::stat(path.as_ref()).ok()?;
     Some(DirectoryId::of(&found))

@@ -35,7 +35,7 @@ const MAX_PACK_BYTES: u64 = 256 << 20;
 /// Maximum number of files and directories of a pack.
 const MAX_PATHS: usize = 20_000;
 
-/// Maximum number of directories that may contain a file of a pack, one inside the other.
+/// Maximum number of nested directories that contain a file of a pack.
 const MAX_DEPTH: usize = 8;
 
 /// The directory, archive or URL from which a pack is added.

@@ -198,7 +198,7 @@ impl Competition {
         self.options.expected_md5(self.pipeline.bundle.as_ref())
     }
 
-    /// Returns whether only a part of the bundle was downloaded, even if the file with this part was deleted since.
+    /// Returns whether only a part of the bundle was downloaded. The file with this part may have been deleted since.
     pub(crate) fn is_partial(&self) -> bool {
         let is_deleted = || self.bundle.is_none() && self.contents.part.is_some();
         let part = self.part.as_ref();

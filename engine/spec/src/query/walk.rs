@@ -394,7 +394,7 @@ impl<'t> Reads<'t> {
                 for part in &query.with {
                     let before = self.count;
                     self.visit(Node::Query(&part.query));
-                    // A part that reads no table is counted as one read, because it is also planned wherever it is used.
+                    // A part that reads no table is counted as one table, because each use of it is also planned.
                     let count = std::mem::replace(&mut self.count, before) - before;
                     self.defined.push((&part.alias.name.text, count.max(1)));
                 }

@@ -238,7 +238,7 @@ pub(super) fn of_class(
 /// Returns an expression as SQL for a message. Long expressions are shortened.
 pub(super) fn text(expr: &tree::Expr) -> String {
     let expr = match &expr.kind {
-        // The position of the error shows the table.
+        // The name of the table is left out, because the position of the error shows it.
         tree::ExprKind::Column { name, .. } => return name.text.clone(),
         _ => expr.to_string(),
     };

@@ -232,7 +232,7 @@ impl Relational {
         }
     }
 
-    /// Concatenates the rows of the inputs. Each new column has one column of each input.
+    /// Concatenates the rows of the inputs. Each new column takes its values from one column of each input.
     pub(crate) fn union(
         inputs: Vec<Relational>,
         columns: Vec<(ColumnId, Vec<ColumnId>)>,
