@@ -275,7 +275,7 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
     Ok((mode, other.transpose()?))
 }
 
-/// With less free space, in bytes, a disk is treated as full.
+/// Minimum number of free bytes on a disk. A disk with less free space is treated as full.
 const MIN_FREE_BYTES: u64 = 1_000_000;
 
 /// Returns the free space of the disks of the data directory and of the cache.

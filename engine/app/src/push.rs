@@ -288,7 +288,7 @@ pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
     bundle.location().ok_or_else(missing)
 }
 
-/// Returns the options of the last run that [`fetch`] uses, because the caller did not set them.
+/// Returns the options that [`fetch`] takes from the last run, because the caller did not set them.
 ///
 /// # Errors
 /// Returns an error if the record of the last run cannot be read.

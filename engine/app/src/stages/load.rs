@@ -230,7 +230,8 @@ impl Competition {
         task::describe(&self.recalled).into_iter()
     }
 
-    /// Returns whether the description has published bytes, which must not change.
+    /// Returns whether the description must not change, because it is the published description of a built-in
+    /// competition or of a pack.
     fn has_published_description(&self) -> bool {
         self.entry.pack.is_some() || self.entry.is_built_in()
     }

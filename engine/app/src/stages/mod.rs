@@ -127,8 +127,9 @@ impl Plan {
     }
 }
 
-/// Returns a copy of `task` with those options of the competition's last run that concern its bundle, unless the caller set
-/// them: the directory of bundles, and whether the bundle is verified. Also returns these options.
+/// Returns a copy of `task` for work on the competition's bundle. The copy has two options of the competition's last
+/// run, unless the caller set them: the directory of bundles, and whether the bundle is verified. Also returns the
+/// options that come from the last run.
 pub(crate) fn with_last_bundle_options(
     task: &Task,
     id: &str,
