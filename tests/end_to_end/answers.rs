@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::support::{CommandResult, Harbour, Sandbox, names_in};
 
-/// Returns a prepared competition, and a submission with correct answers.
+/// Returns a sandbox with a prepared competition, and with a submission that has the correct answers.
 fn prepared() -> Sandbox {
     let sandbox = Harbour::prepared();
     let answers = sandbox.prepared(Harbour::ID).join("private/test.csv");

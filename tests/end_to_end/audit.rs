@@ -125,10 +125,10 @@ fn audit_explains_bundles_and_outputs() {
             .expect("text")
             .starts_with("train.csv has")
     );
-    // An HTML page instead of an archive.
+    // The bundle is an HTML page, not an archive.
     sandbox.bundle(Harbour::ID, b"<!DOCTYPE html><html>rules</html>");
     assert_eq!(audit(&sandbox, &[], 5, "bundle").0, ["bundle-error-page"]);
-    // Neither a bundle nor prepared data.
+    // There is neither a bundle nor prepared data.
     let empty = Sandbox::new();
     empty.pipeline(Harbour::ID, Harbour::PIPELINE);
     empty.prep(&["audit", Harbour::ID]).code(4);
@@ -229,7 +229,7 @@ fn published_file_is_found_in_an_older_bundle() {
     assert_eq!(audit(&sandbox, &[], 5, "outputs").0, ["not-classified"]);
 }
 
-/// With another bundle than the published one, harm, rule, proofs and advice agree with docs/audit.md.
+/// The bundle is not the published one. The audit's fields (harm, rules, proofs, advice) must follow docs/audit.md.
 #[test]
 fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
     let sandbox = Sandbox::new();
@@ -274,7 +274,7 @@ fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
     follow(&sandbox, &text.stdout, "--skip-verification");
 }
 
-/// Runs the command with this option that an audit advises.
+/// Runs the command in the text `audit` that contains `option`. Such commands are the audit's advice.
 fn follow(sandbox: &Sandbox, audit: &str, option: &str) {
     let mut commands = audit.split('`').skip(1).step_by(2);
     let command = commands.find(|command| command.contains(option));
@@ -295,7 +295,7 @@ fn advice_about_another_bundle_can_be_followed() {
     follow(&sandbox, &audit, "--skip-bundle-verification");
 }
 
-/// An edited file does not show that the bundle or the pipeline differs.
+/// An audit must report an edited prepared file as such, not as the effect of a different bundle or pipeline.
 /// `plan`, `list` and the run that restores the files also name the file.
 #[test]
 fn edited_files_are_named() {

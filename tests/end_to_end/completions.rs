@@ -5,8 +5,9 @@ use std::process::Command;
 
 use crate::support::{CommandResult, Harbour, Sandbox, skipped};
 
-/// The shells, with their first arguments: a script that loads the completions from its first argument, a file,
-/// and prints the values that complete its other arguments.
+/// The shells, each with the arguments that make it run a script. The first argument of the script is a file with
+/// completions, which the script loads. The other arguments are a command line. The script prints the values that
+/// complete its last word.
 const SHELLS: [(&str, &[&str]); 3] = [
     (
         "bash",
@@ -48,7 +49,7 @@ const SHELLS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Command lines, and the values for their last word.
+/// Command lines, each with the values that complete its last word.
 const CASES: &[(&[&str], &[&str])] = &[
     (&["run", "spaceship"], &["spaceship-titanic"]),
     (&["run", "own-s"], &["own-spaceships"]),

@@ -97,8 +97,8 @@ fn copied_and_touched_data_are_as_good_as_before() {
         assert_eq!(copy.contents(), before.contents(), "{way}");
         let touched = files_touched_by_run(&sandbox);
         assert_eq!(touched, [""; 0], "{way}");
-        // The first check records that digests match, so the quick check succeeds later.
-        // It does not trust times in full seconds until these seconds have passed.
+        // The first check compares digests and records that they match. Later, the quick check of times is enough. If
+        // a time is a full second, the quick check does not trust it until that second has passed.
         wait_until(&format!("the data are intact after {way}"), || {
             assert_eq!(files_touched_by_run(&sandbox), [""; 0], "{way}");
             let manifest = prep_app::manifest(&sandbox.data(), ID).expect("a manifest");
@@ -302,7 +302,7 @@ fn unwritable_directories_can_be_graded() {
     let sandbox = prepared();
     assert!(shell(&sandbox, "cp -r data other && chmod -R a-w other"));
     let mut command = sandbox.command(&["grade", ID, "gold.csv", "--json", "--data-dir", "other"]);
-    // The superuser may write everywhere, so this only shows that another user can read.
+    // The test may run as root, who may write everywhere. Then this only shows that grading works in a copy.
     let found = CommandResult::of(&mut command).code(0);
     assert_eq!(found.competition()["score"], 1.0);
     assert!(shell(&sandbox, "chmod -R u+w other"));

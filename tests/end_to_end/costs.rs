@@ -43,7 +43,7 @@ fn markup() -> Vec<u8> {
     archive(&[Member::deflated("all.xml", block.repeat(100))])
 }
 
-/// An image of a test item with many chunks of text.
+/// An archive with the image of a test item. The image consists of many text chunks.
 fn image() -> Vec<u8> {
     let chunk = [&[0, 0, 0, 1], b"tEXt".as_slice(), b"a", &[0; 4]].concat();
     let file = [b"\x89PNG\r\n\x1a\n".as_slice(), &chunk.repeat(2 << 20)].concat();
@@ -57,7 +57,7 @@ fn keys(records: usize) -> String {
     format!("[{}]", records.join(","))
 }
 
-/// An archive that unpacks to gigabytes after its last member.
+/// A tar.gz without members. After the end of the archive, the file unpacks to two gigabytes of zeros.
 fn end_of_archive() -> Vec<u8> {
     let empty = gzip(&[0; 1024]);
     [empty, gzip(&vec![0; 16 << 20]).repeat(128)].concat()
@@ -249,7 +249,7 @@ fn messages_about_files_of_others_are_short() {
     }
 }
 
-/// A pipeline with a mistake in each of its bytes.
+/// Each pipeline repeats a mistake thousands of times.
 #[test]
 fn pipelines_with_many_mistakes_are_cheap() {
     let list = |count: usize, item: &dyn Fn(usize) -> String| {

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use crate::support::{Archive, CommandResult, Gallery, Harbour, Member, Sandbox, skipped};
 
-/// Returns a directory on another file system than the sandbox, if one of the usual directories is on another file
-/// system.
+/// Returns a temporary directory on another file system than the sandbox. Returns `None` if all of the usual
+/// directories are on the sandbox's file system.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     let here = fs::metadata(sandbox.path("")).expect("sandbox").dev();
     let other = [

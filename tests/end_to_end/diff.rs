@@ -84,10 +84,11 @@ fn diff_compares_pipelines_and_files_of_two_publications() {
         &Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
     );
     sandbox.run_and_count_steps(Harbour::ID);
-    // Runs that change nothing are not counted.
+    // A run that changes nothing gets no number `@N`.
     sandbox.run_and_count_steps(Harbour::ID);
     let found = sandbox.prep(&runs).code(1).competition();
-    // The description quotes the sample submission, and the trial has no influence on files.
+    // The list contains the split, but not the steps that follow from it: the description only quotes the changed
+    // sample submission, and the trial has no influence on files.
     let changes = found["pipeline"].as_array().expect("a list");
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(changes[0]["path"], "table/train,test: method");
@@ -134,12 +135,12 @@ fn diff_compares_the_files_of_directories_of_two_publications() {
     let is_tenth = |name: &&str| name.ends_with("0.png");
     assert!(!names.iter().any(is_tenth), "{names:?}");
     assert!(names.iter().any(|name| name.starts_with("public/train/")));
-    // Runs with the first bundle again. The bundle of the second run no longer exists.
+    // This run uses the first bundle again. The bundle of the second run no longer exists.
     run(40, 0);
     let same = ["diff", Gallery::ID, "@2", "@0"];
     let stdout = sandbox.prep(&same).code(0).stdout;
     assert!(stdout.contains("outputs: equal"), "{stdout}");
-    // The same pictures in a different archive, with one more picture.
+    // The archive differs, but it contains the same pictures. Its additional picture is in no output.
     let archive = Gallery::archive(40, 0).file("pictures/none.png", "x");
     let archive = archive.first(crate::support::Member::deflated("readme", "r"));
     sandbox.bundle(Gallery::ID, &archive.bytes());
@@ -148,8 +149,8 @@ fn diff_compares_the_files_of_directories_of_two_publications() {
     assert_eq!(found["outputs"], serde_json::json!([]), "{found:#}");
 }
 
-/// Runs that publish nothing are not counted, and are not compared with.
-/// The run with `--locked` publishes nothing. Therefore it gets no number `@N`, and `why` does not explain it.
+/// A run that publishes nothing, such as the first run with `--locked`, gets no number `@N`, and `why` does not compare
+/// with it.
 #[test]
 fn only_publications_are_numbered_and_explained() {
     let sandbox = Harbour::prepared();
@@ -189,7 +190,7 @@ fn only_publications_are_numbered_and_explained() {
         &sandbox.prep(&source("new")).code(0).stdout,
         "changed since 2",
     );
-    // A file that was not read yet has another length.
+    // No run has read this bundle yet. Its length differs from that of the last bundle.
     sandbox.write(
         "other/harbour.zip",
         Harbour::bundle("id,tons,docked\n1,2,0\n"),
@@ -200,7 +201,7 @@ fn only_publications_are_numbered_and_explained() {
         causes.contains("other/harbour.zip (") && causes.contains("not read yet)"),
         "{why}"
     );
-    // A failed check.
+    // This run fails because of a check, so it gets no number.
     let failing = Harbour::PIPELINE.replace("train.id and test.id", "train.id and train.id");
     sandbox.pipeline(Harbour::ID, &failing);
     sandbox.prep(&run).code(5);

@@ -10,7 +10,8 @@ use crate::support::{CommandResult, Harbour, Sandbox, hex_md5};
 
 const CHECKSUMS: &str = "pipelines/harbour/checksums.json";
 
-/// The bundles and the data directories prepared from these bundles. The tables differ in the column `tons`.
+/// Two data directories, each with the directory of the bundle from which it is prepared, and the decimals of the
+/// column `tons` in this bundle.
 const DIRECTORIES: [(&str, &str, &str); 2] = [("mine", "a", ".5"), ("theirs", "b", ".25")];
 
 fn table(ending: &str) -> String {
@@ -348,7 +349,8 @@ fn an_audit_compares_the_outputs_of_its_directory() {
     );
 }
 
-/// With results of another bundle in the cache, no step has to read that bundle, but the plan names it as the reason.
+/// The directory `mine` was prepared from another bundle than `--source b` contains. The cache has the results of both
+/// bundles, so no step has to run, but the messages must still name the different bundle.
 #[test]
 fn a_different_bundle_is_named() {
     let sandbox = world();

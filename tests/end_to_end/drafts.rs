@@ -191,8 +191,8 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
     }
 }
 
-/// The target is the column that the test table lacks, wherever the sample submission has that column, and even without
-/// a sample.
+/// The target is the column that the test table lacks. This does not depend on the position of the column in the sample
+/// submission, and a sample is not needed.
 #[test]
 fn draft_predicts_the_column_missing_in_the_test_table() {
     let rows: String = (0..30)
@@ -544,7 +544,8 @@ fn several_labels_are_columns_of_a_draft() {
     }
 }
 
-/// A draft names what the author has chosen wrongly, and what its rows look like.
+/// `pipeline new` reports a wrong choice of the author: a target, a metric or an id that does not fit the bundle. The
+/// draft also suggests a split by date, with the format of the dates.
 #[test]
 fn drafts_report_ids_dates_and_names() {
     let sandbox = Sandbox::new();

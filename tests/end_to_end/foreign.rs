@@ -57,7 +57,8 @@ fn array(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     [npy(&header), data.to_vec()].concat()
 }
 
-/// Returns one of two versions of each file, which differ in one innermost byte. Names are relative to `public`.
+/// Returns files of several formats in the version 0 or 1. The two versions of a file differ only deep inside: in the
+/// innermost members, or in the width of the picture. Names are relative to `public`.
 fn versions(version: u8) -> Vec<(&'static str, Vec<u8>)> {
     let numbered = |count: usize| (0..count).map(|number| format!("{number}.csv"));
     let members = numbered(500).enumerate().map(|(number, name)| {

@@ -33,7 +33,7 @@ fn a_collection_keeps_data_without_a_bundle_up_to_date() {
         .stderr_has(&["the cache does not have the results that would replace the missing bundle"]);
     sandbox.bundle(Harbour::ID, &bundle);
     assert!(sandbox.run_and_count_steps(Harbour::ID) > 0);
-    // Without the records, a step that has run before is not a first run.
+    // The cache loses its records of results. The step has run before, so `why` must not report a first run.
     fs::remove_dir_all(sandbox.store().join("ledger-v1")).expect("removed");
     why(&sandbox, Harbour::ID, &[]).stdout_has(&["its result is no longer in the cache\n"]);
     sandbox.run_and_count_steps(Harbour::ID);
@@ -458,7 +458,8 @@ fn plan_writes_nothing() {
     assert_eq!(whole(&sandbox), before);
 }
 
-/// The disk space of prepared files is estimated if the bundle is there, too.
+/// If the bundle exists, a run downloads nothing but still writes prepared files. `plan` and `doctor` must estimate the
+/// disk space of these files.
 #[test]
 fn new_files_need_disk_space() {
     let sandbox = Sandbox::new();
@@ -479,7 +480,7 @@ fn new_files_need_disk_space() {
     found.stdout_has(&["not enough disk space: the run needs about 8.80 TB of prepared files"]);
 }
 
-/// After a run that rejected the bundle, no result is missing from the cache.
+/// One run rejects the bundle, and the next run accepts it. `why` must not report that a cached result was lost.
 #[test]
 fn a_rejected_bundle_was_not_lost() {
     let sandbox = Sandbox::new();

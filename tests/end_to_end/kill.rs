@@ -17,7 +17,8 @@ fn kills() -> usize {
 
 struct Moments {
     random: Random,
-    /// Factor for the measured duration of a run, which is too long if the machine was busier during the measurement.
+    /// Factor that shortens random delays. They are fractions of the measured duration of a run. If the machine was
+    /// busier during the measurement, this duration is too long.
     scale: f64,
 }
 

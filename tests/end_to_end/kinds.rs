@@ -1,5 +1,6 @@
-//! Tests every kind that reads, draws or writes in a separate pipeline. `kinds/NAME/pipeline.yaml` must produce the files
-//! in `expected` from `bundle`. The original libraries wrote `expected` (`kinds/record.py`).
+//! Tests every kind that reads, draws or writes. Each directory in `kinds` has a pipeline for some of these kinds:
+//! `kinds/NAME/pipeline.yaml` must produce the files in `expected` from the files in `bundle`. The original libraries
+//! wrote `expected` (`kinds/record.py`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ pub fn members(directory: &Path) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Returns an archive of the members, and deflates every second one.
+/// Returns an archive of the members. Every second member is deflated.
 pub fn archive(members: &[(String, Vec<u8>)]) -> Archive {
     let all = members.iter().enumerate();
     all.fold(Archive::new(), |archive, (number, (name, content))| {
@@ -62,7 +63,7 @@ pub fn archive(members: &[(String, Vec<u8>)]) -> Archive {
     })
 }
 
-/// Returns the competition's id and bundle.
+/// Installs the pipeline and the bundle of a directory in `kinds`. Returns the competition's id and the bundle.
 pub fn install(sandbox: &Sandbox, directory: &Path) -> (String, Vec<u8>) {
     let id = directory.file_name().expect("name").to_string_lossy();
     let bundle = archive(&members(directory)).bytes();

@@ -53,8 +53,8 @@ const KNOWN_LEAKS: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Answers in JSON lines: grading creates their rows from members of the records.
-/// No member is a column of the sample.
+/// The answers are JSON lines, and grading creates their rows from members of the records.
+/// No member has the name of a column of the sample submission.
 #[test]
 fn leaks_reads_json_answers_as_grading_does() {
     let sandbox = Sandbox::new();

@@ -15,7 +15,7 @@ fn with(output: &str) -> Sandbox {
 fn two_outputs_with_one_path_are_an_error_naming_both() {
     let one = "FROM pictures WHERE stem = 'p00000'";
     for (output, parts) in [
-        // A top-level directory, and a file with the same path.
+        // Not an error: the output `./` adds a file with a new name to the directory of another output.
         (
             format!("  ./: SELECT file, 'test/p.png' AS path {one}"),
             [].as_slice(),

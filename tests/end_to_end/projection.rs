@@ -26,7 +26,8 @@ fn assert_files(sandbox: &Sandbox, files: &[(&str, &str)]) {
     }
 }
 
-/// Asserts that no process mapped the table, so the published file and the object are hard links to one file.
+/// Asserts that no process mapped the table: the published file and the object in the cache are still hard links to one
+/// file.
 fn assert_never_mapped(sandbox: &Sandbox, path: &str) {
     let file = fs::metadata(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
     assert_eq!(file.nlink(), 2, "{path} was mapped");

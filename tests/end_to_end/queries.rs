@@ -169,8 +169,8 @@ fn unmatched_rows_of_a_join_have_missing_cells() {
     }
 }
 
-/// Queries that depend on an order or add doubles: their files do not depend on memory or parallel steps.
-/// The smallest amount of memory is too small for the table.
+/// The results of these queries depend on an order of rows or on sums of doubles. Their files must not depend on the
+/// amount of memory or on parallel steps. The smallest amount of memory is too small for the table.
 #[test]
 fn results_do_not_depend_on_memory_or_jobs() {
     let mut state = 7_u64;

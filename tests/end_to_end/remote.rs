@@ -153,7 +153,8 @@ fn doctor_only_warns_about_credentials_if_a_remote_answers() {
     assert_eq!(state(&["--no-remote"]), "error");
 }
 
-/// The last line names the reason. Without the bundle, the error would otherwise be about a bundle that nobody requested.
+/// The error must name the reason why the remote has no usable results. It must not be about the missing bundle, which
+/// nobody requested.
 #[test]
 fn a_pull_of_something_unknown_names_the_remote() {
     let lab = Lab::new();

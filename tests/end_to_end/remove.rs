@@ -37,7 +37,7 @@ fn removing_a_competition_keeps_others() {
     assert_eq!(sandbox.run_and_count_steps(Gallery::ID), 0);
 }
 
-/// Bytes of all files below the directories. A file with several hard links is counted once.
+/// Returns the sum of the lengths of all files below the directories. Counts a file with several hard links once.
 fn bytes_on_disk(directories: &[PathBuf]) -> u64 {
     let mut files = BTreeMap::new();
     let mut unvisited = directories.to_vec();

@@ -147,7 +147,7 @@ fn copies_of_the_answers_are_marked() {
         .code(0)
         .stderr_has(&["mine: submissions", words, Harbour::ID]);
     let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
-    // In the table, in the text of the picture, and at the experiment.
+    // The words occur in the table, in the text of the picture, and next to the experiment.
     assert_eq!(page.matches(words).count(), 3);
     assert!(!page.contains("silver medal"));
 }

@@ -435,7 +435,7 @@ fn server_uses_answers_that_were_prepared_again() {
     );
 }
 
-/// The server searches header lines that arrive byte by byte only once.
+/// The header lines of a part may arrive byte by byte. The server must not search all of them again for each byte.
 #[test]
 fn long_headers_in_small_chunks_take_linear_time() {
     let (sandbox, _) = prepared();

@@ -58,7 +58,7 @@ fn rows_of_one_group_stay_in_one_part() {
             "align: row_id",
         ],
     );
-    // The shops are too few to split the rows by groups of the same shop.
+    // There are too few shops to keep all rows of a shop in one part.
     let sales = table("id,shop_id,sales", |at| {
         format!("{at},{},{}", at % 4, at * 7 % 50)
     });

@@ -612,7 +612,8 @@ fn a_closed_directory_of_the_cache_affects_no_other_competition() {
     }
 }
 
-/// `prep` ignores only an unreadable file of the user, because services often run with another user's home directory.
+/// An unreadable `prep.toml` in a data directory is an error. In the user's configuration directory, it is ignored,
+/// because services often run with another user's home directory.
 #[test]
 fn a_prep_toml_that_cannot_be_read_is_named() {
     let Some(sandbox) = sandbox("a_prep_toml_that_cannot_be_read_is_named") else {

@@ -10,13 +10,14 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Peak memory in bytes for any input: buffers, and the limits that targets set.
+/// Limit of peak memory in bytes for a tiny input. It leaves room for buffers of fixed size, and for memory that a fuzz
+/// target permits its parser.
 const MAX_PEAK_BYTES: u64 = 96 << 20;
-/// Requested memory in bytes for any input.
+/// Limit of requested memory in bytes for a tiny input.
 const MAX_REQUESTED_BYTES: u64 = 1 << 30;
 /// Number of bytes by which each byte of input raises both limits of memory.
 const BYTES_PER_INPUT_BYTE: u64 = 4096;
-/// Time for any input. It is generous, because other processes may use the processor.
+/// Limit of time for an input of any length. It is generous, because other processes may use the processor.
 const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// An allocator that counts the memory that each thread requests.

@@ -120,7 +120,7 @@ fn archives_with_unbounded_expansion_are_errors() {
 }
 
 /// A zip bomb without nesting and with correct headers: 24 MB inflate to 22 GiB.
-/// Deflate can reach the ratio of each member.
+/// No member is suspicious alone, because deflate can reach its compression ratio.
 #[test]
 fn zip_bomb_with_correct_sizes_is_rejected_before_inflating() {
     let bomb = (0..6).fold(

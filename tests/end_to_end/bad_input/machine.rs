@@ -272,8 +272,8 @@ fn new_files_respect_the_umask() {
         modes(&sandbox.store(), &mut found);
         assert!(found.len() > 30, "{found:?}");
         for (path, mode) in found {
-            // Ignore the write permission that marks objects which are only in the cache. Published files do not have
-            // it.
+            // Ignore the owner's execute permission. It marks objects that are only in the cache. Published files do
+            // not have it.
             let mode = match path.contains("/objects-v1/") && mode & 0o222 == 0 {
                 true => mode & !0o100,
                 false => mode,

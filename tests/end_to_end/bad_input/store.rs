@@ -103,7 +103,7 @@ fn run_replaces_a_damaged_object() {
         let sandbox = Harbour::prepared();
         let path = &objects(&sandbox)[number];
         flip(path);
-        // So all files have to be published again from the cache.
+        // Without the data directory, the run has to publish all files again from the cache.
         fs::remove_dir_all(sandbox.data()).expect("remove");
         sandbox.run_and_count_steps(Harbour::ID);
         let tree = sandbox.tree(Harbour::ID);

@@ -90,7 +90,7 @@ fn invalid_submissions_get_a_helpful_message() {
 fn oversized_submission_is_rejected_without_reading_it() {
     let sandbox = Harbour::prepared();
     let path = sandbox.write("files/huge.csv", "id,docked\n");
-    // A sparse file, which needs no disk space but minutes to read.
+    // The file is sparse, so it needs no disk space. Reading it would take minutes.
     File::options()
         .write(true)
         .open(&path)

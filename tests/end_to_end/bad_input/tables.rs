@@ -68,7 +68,8 @@ fn malformed_json_is_an_error_with_its_place() {
     }
 }
 
-/// For such names, `prep` does not imitate pandas, but reports where the pipeline reads the file.
+/// pandas would convert the column `sailed_at` to dates because of its name. `prep` does not imitate this, but reports
+/// an error at the place where the pipeline reads the file.
 #[test]
 fn json_names_that_pandas_would_convert_are_errors() {
     let pipeline =

@@ -1,5 +1,5 @@
-//! Random tables in complete pipelines. The results must equal those of the original libraries, which Python scripts next to
-//! the data have recorded.
+//! Random tables in complete pipelines. The results must equal those of the original libraries. The Python scripts in
+//! this directory recorded them.
 
 mod columns;
 mod documents;

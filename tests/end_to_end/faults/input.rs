@@ -1,4 +1,5 @@
-//! Tests with truncated, empty or changed files in a bundle with correct checksums, and with little memory.
+//! Tests with bundles in which a file is truncated, empty or changed, although the archive's checksums are correct. One
+//! test runs the pipelines with little memory.
 
 use prep_core::Failure;
 

@@ -162,8 +162,8 @@ fn places(accesses: &[LoggedAccess], fault: Fault) -> BTreeMap<&str, Vec<(String
     places
 }
 
-/// Steps that read and write at the same time:
-/// unpacking an archive sequentially, and printing cells of a table again.
+/// Injects faults into two steps that read and write at the same time. One unpacks an archive sequentially, the other
+/// prints cells of a table again.
 #[test]
 fn faults_in_steps_that_read_and_write_lose_nothing() {
     if worker::preloaded().is_none() {

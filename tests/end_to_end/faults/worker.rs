@@ -105,7 +105,7 @@ impl Reporter for Steps {
             Event::StepStarted { step, kind, .. } => format!("/step/{kind}/{step}"),
             Event::StepEnded { .. } => "/step//".to_owned(),
         };
-        // The library sees the name of the file, which does not exist.
+        // No such file exists. The attempt to open it passes the name of the step to the library.
         let _ = File::open(step);
     }
 }

@@ -56,7 +56,8 @@ impl Member {
         Member::repeated(name, &[(&[0; 1 << 20], mebibytes)])
     }
 
-    /// Returns a deflated member. Each part occurs this number of times, but only one copy is compressed.
+    /// Returns a deflated member. `parts` are pairs of a text and the number of its repetitions. Only one copy of each
+    /// text is compressed.
     pub fn repeated(name: &str, parts: &[(&[u8], u32)]) -> Member {
         let mut data = Vec::new();
         let mut crc = crc32fast::Hasher::new();

@@ -27,7 +27,7 @@ enum Call {
     Unknown,
 }
 
-/// `None` cuts the connection.
+/// Returns the response to a request. If it is `None`, the server cuts the connection.
 pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
     // Clients that use the API as a proxy also send requests for the store's URLs.
     let authority = request.uri().authority();

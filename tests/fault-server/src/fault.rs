@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::bundle::Content;
 
+/// The kind of a fault. "The byte" is the one that [`At::Byte`] names, otherwise the first byte of the response.
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// Cuts the connection at the byte.

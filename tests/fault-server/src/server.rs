@@ -22,7 +22,7 @@ use crate::log::{Request, Side};
 use crate::shared::Shared;
 use crate::{api, store};
 
-/// `None` cuts the connection.
+/// Returns the response to a request. If it is `None`, the server cuts the connection.
 type Handler = fn(&Shared, &HttpRequest<Bytes>) -> Option<Response<Body>>;
 
 /// The servers of the API and the store. Dropping this value stops them.

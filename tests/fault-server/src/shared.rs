@@ -88,7 +88,7 @@ impl State {
         self.faults_where(side, covers, |kind| !kind.is_of_transport())
     }
 
-    /// Returns the fault for a response that does not depend on the content.
+    /// Returns the transport fault for a request of `side`, if any. It does not depend on the content of the response.
     pub(crate) fn transport_fault(&mut self, side: At) -> Option<Kind> {
         let faults = self.faults_where(side, |_| false, Kind::is_of_transport);
         faults.into_iter().next().map(|(_, kind)| kind)
