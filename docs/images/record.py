@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Records a terminal session as an animated SVG: `record.py [--prep PROGRAM] [-o FILE.svg] COMMAND...`.
 
-Each COMMAND runs in a pseudo terminal, one after the other, in one empty directory. The SVG shows the screen of the terminal after each change, with shortened pauses. Viewers that reduce motion show the last
-frame. The script needs only Python.
+Each COMMAND runs in a pseudo terminal, one after the other, in one empty directory. The SVG shows the screen of the
+terminal after each change, with shortened pauses. Viewers that reduce motion show the last frame. The script needs only
+Python.
 """
 
 import argparse
@@ -190,9 +191,14 @@ def spans(row, number):
 
 
 def svg(frames, title):
-    """Returns the SVG. Draws each row once for the entire time in which its position does not change."""
+    """Returns the SVG. Draws each row once for the entire time in which its position does not change.
+
+    `frames` are pairs of `shown`, the seconds for which the screen shows this frame, and the rows of the frame.
+    """
     total = sum(shown for shown, _ in frames)
     rows = max(len(frame) for _, frame in frames)
+    # `began` maps a visible row, with its number on the screen, to the time at which it appeared. A row that disappears
+    # moves to `spells`, as (number and row, time of appearance, time of disappearance). All times are in seconds.
     began, spells, now = {}, [], 0.0
     for shown, frame in [*frames, (0.0, [])]:
         present = {(number, tuple(row)): row for number, row in enumerate(frame)}

@@ -15,8 +15,8 @@ is_api_exception              recognises errors of Kaggle's client
 
 The program `prep` prepares the built-in competitions. Callers' functions prepare other competitions: `prepare_fn` of a
 `Competition` can be any function with the parameters `raw`, `public` and `private`. It reads the unpacked bundle in
-`raw` and writes into the other two directories. It runs if those are empty. Afterwards the files are compared with the
-checksums of the competition.
+`raw` and writes into `public` and `private`. It runs only if these two are empty. Afterwards the files are compared
+with the checksums of the competition.
 
 Callers can replace functions of this module. As in upstream, `download_and_prepare_dataset` looks up the other functions
 in this module when it calls them. For example, your own `download_dataset` can copy bundles from a mirror instead of
@@ -82,7 +82,7 @@ def download_and_prepare_dataset(
 
 
 def is_dataset_prepared(competition: Competition, grading_only: bool = False) -> bool:
-    """Whether both directories contain files, including all required files."""
+    """Whether `private` has the answers. Without `grading_only`, `public` must also have the sample submission."""
     assert isinstance(competition, Competition), f"Expected a Competition, got {type(competition).__name__}."
     directories = [("Private", competition.private_dir)]
     files = [("Answers", competition.answers)]
@@ -117,7 +117,7 @@ def download_dataset(
     return download(competition_id, download_dir, quiet, force)
 
 
-# The function itself, also after a caller has replaced it.
+# The original function, for comparison with `download_dataset`, which a caller may have replaced.
 _DOWNLOAD_DATASET = download_dataset
 
 
@@ -135,7 +135,7 @@ def generate_checksums(
     exts: Optional[list[str]] = None,
     exclude: Optional[list[Path]] = None,
 ) -> dict[str, str]:
-    """Returns the MD5s of all files in a directory that have one of the extensions."""
+    """Returns the MD5s of the files in `target_dir` that have an extension in `exts` and are not in `exclude`."""
     left_out = exclude or []
     found = {}
     for ext in _HASHED if exts is None else exts:
@@ -150,7 +150,7 @@ def get_last_modified(fpath: Path) -> datetime:
 
 
 def file_cache(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Caches the results of a function with one `Path` argument in memory until the file changes."""
+    """Keeps the results of `fn` in memory, until the file changes. `fn` must have a single `Path` argument."""
     hints = inspect.get_annotations(fn, eval_str=True)
     parameters = list(inspect.signature(fn).parameters)
     if len(parameters) != 1 or hints.get(parameters[0]) is not Path:

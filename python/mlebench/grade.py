@@ -23,7 +23,8 @@ logger = get_logger(__name__)
 # Maximum number of submissions that are in memory at the same time.
 _MAX_THREADS = 4
 
-# Functions and methods that callers can replace. The program reads the files only if nobody has replaced them.
+# The original functions and methods. If a caller has replaced one, this module calls the replacement, and the program
+# does not read the files.
 _UNPATCHED = {"read_csv": read_csv, "load_answers": load_answers, "get_leaderboard": get_leaderboard}
 _METHODS = {name: getattr(Grader, name) for name in ("__call__", "rank_score", "is_lower_better")}
 

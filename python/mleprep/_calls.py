@@ -63,7 +63,7 @@ def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Plans:
 def why(id: Ids, step: str | None = None, **options: Unpack[_options.Why]) -> Why:
     """Returns why steps would run now, and why the data last changed.
 
-    `published` and `causes` are the changes of the last publication, and those since then. Each step has `reason` and
+    `published` has the changes of the last publication, `causes` the changes since then. Each step has `reason` and
     `last`. With `step`, returns only this step, with its inputs. Writes nothing.
     """
     return _call("why", Why, [_id(id), *([] if step is None else [step])], options)
@@ -245,7 +245,7 @@ def grade_all(
         if not given:
             help = "name lists of submissions, or directories of runs or of run groups"
             raise UsageError("no submissions are given", code=2, help=help)
-        # Places in messages contain the path of the list.
+        # A message about an entry names its list by path. For a temporary list, it must name the parameter instead.
         names = {} if places is elements else {given[0]: "submissions"}
         return _call("grade_all", Results[Grade], given, options, extra=extra, names=names)
 
@@ -313,7 +313,7 @@ def load(
 
 
 def _prepared_variant(competition: Competition, variant: str | None) -> str | None:
-    """Returns the name of a prepared variant, in which the program sorts the corrections. Returns None if it is not prepared."""
+    """Returns the name of the prepared variant with the corrections of `variant`, in any order, or None."""
     corrections = sorted(re.split("[:,]", variant or "v1"))
     return next((one for one in competition.variants if sorted(re.split("[:,]", one)) == corrections), None)
 
@@ -410,7 +410,7 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
     return Path(os.path.abspath(os.path.expanduser(directory)))
 
 
-#: Verbs of functions whose names are not the verb and one of its options.
+#: Verbs of the functions whose names are neither a verb nor `VERB_OPTION`.
 _VERBS = {"grade_all": ["grade"], "grade_score": ["grade"]}
 
 
@@ -424,8 +424,8 @@ def _call(
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python. The output of the
-    program gets the values of `names` instead of the keys.
+    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python. In the program's
+    output, replaces each key of `names` by its value.
     """
     word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
@@ -490,7 +490,7 @@ _ABOUT_FRAMES = {"the file is empty": "the frame has no columns", "its first lin
 
 
 def _about_frame(found: _Judged, submission: Submission) -> _Judged:
-    """Returns the result for a frame without mentions of the file that the package wrote. Names a column in the index."""
+    """Replaces phrases about the file that the package wrote. Adds a hint if the index has the missing column."""
     if found.reason is None:
         return found
     message = found.reason.message

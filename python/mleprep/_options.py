@@ -239,7 +239,7 @@ _OWN = {"check", "progress"}
 VERBS: dict[str, dict[str, Any]] = {}
 #: Parameters that are not in a table and have one of the types in `_TYPES`.
 _CHECKED = {"library", "log", "new", "old", "output", "reports", "score", "step", "submissions"}
-#: Parameters of functions that are not in a table, such as `score`.
+#: Parameters that are not in a table of options, such as `score`.
 POSITIONAL: set[str] = set()
 
 #: Parameters that name competitions.
@@ -290,7 +290,7 @@ def verb(function: _Function) -> _Function:
 
 
 def _hint(function: str, name: str, names: Sequence[str]) -> str:
-    """Returns the code to write in place of a name that is not a parameter, another function, or a similar parameter."""
+    """Returns a hint for a `name` that is not a parameter: the code to use instead, another function, or a similar name."""
     instead = REPLACED.get(f"--{name.replace('_', '-')}", "")
     if name == "competition":
         instead = next((one for one in ("ids", "id") if one in names), "")
@@ -393,7 +393,7 @@ def os_error(number: int, name: str, path: Path_) -> OSError:
 
 
 def check_directory(path: Path_, name: str) -> None:
-    """Raises an exception for a file, and if a data directory or a cache is the directory of one competition."""
+    """Raises an exception for a file, and for the directory of a competition as `data_dir` or `cache_dir`."""
     found = Path(os.path.abspath(os.path.expanduser(path)))
     if found.exists() and not found.is_dir():
         raise os_error(errno.ENOTDIR, name, path)

@@ -64,7 +64,7 @@ def program() -> str:
     return _find(os.environ.get(VARIABLE) or None, os.environ.get("PATH"))
 
 
-# A relative path remains valid if the process changes its current directory later.
+# Resolves a relative path now, so that it remains valid if the process changes its current directory later.
 with suppress(OSError):
     program()
 

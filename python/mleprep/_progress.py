@@ -23,7 +23,7 @@ Show = Callable[[str], object]
 def listener(
     progress: bool | Show, hidden: Collection[str], translate: Callable[[str], str | None] = _words.translated
 ) -> Iterator[Show | None]:
-    """Provides a function that shows each line of a call. `hidden` names errors or warnings that it does not show.
+    """Provides a function that shows the lines of a call, except messages whose level (`error`, `warning`) is `hidden`.
 
     Shows an error with the next message. Shows the last error at the end of the block, unless the block raises.
     """

@@ -15,8 +15,8 @@ _MENTION = re.compile(
     r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
     r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
 )
-# Messages about the order of arguments, which differs from the order of the functions' parameters, about forms of a
-# command that are functions here, and about keys of a terminal.
+# Phrases of the command line, and their replacements. They are about the order of arguments, about forms of a command
+# that are separate functions here, and about keys of a terminal.
 _PHRASES = {
     "write its id first: ": "name the competition: ", " without --list": "", "press Ctrl-C again": "interrupt again",
 }

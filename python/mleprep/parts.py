@@ -57,7 +57,7 @@ class Part:
     """The base class of records and of their parts, such as a step of a plan."""
 
     def __repr__(self) -> str:
-        """Returns one line, without fields that have no value, except those in `_ALWAYS_SHOWN`."""
+        """Returns one line. Omits a field without a value, unless the field is in `_ALWAYS_SHOWN`."""
         shown = (one for one in fields(self) if one.repr)  # type: ignore[arg-type]
         values = [(one.name, _with_times(str(one.type), getattr(self, one.name))) for one in shown]
         values += ((name, getattr(self, name)) for name in self._PROPERTIES)
@@ -261,7 +261,7 @@ class Failure(Reason):
 
 @record
 class Space(Part):
-    """The number of files, their bytes, and the bytes that removing them would free. The cache may share the others."""
+    """The number of files, their bytes, and the bytes that removing them would free. The cache may share the rest."""
 
     files: int
     bytes: int
@@ -576,7 +576,7 @@ def required(kind: Any) -> Any:
 
 @functools.cache
 def _types(kind: type[Any]) -> dict[str, Any]:
-    """Returns the type of each field and property of a class that frames show, without None."""
+    """Returns the types of the fields and properties that frames show. Removes None from each type."""
     hints = typing.get_type_hints(kind)
     found = {one.name: hints[one.name] for one in fields(kind) if one.name not in NOT_SHOWN}
     found |= {name: typing.get_type_hints(getattr(kind, name).fget)["return"] for name in kind._PROPERTIES}

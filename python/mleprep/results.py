@@ -39,8 +39,8 @@ class Record(Part):
     json: Json = field(
         default_factory=dict, repr=False, compare=False, kw_only=True, metadata={"source": program_members}
     )
-    #: The data directory `data_dir` that the call used, and its `variant`, unless the function is for all variants, such
-    #: as `list`. Functions that take the record use them.
+    #: `data_dir` and `variant` of the call. Functions that take the record use these values. A function that is for all
+    #: variants, such as `list`, leaves out `variant`.
     origin: Json = field(
         default_factory=dict, repr=False, compare=False, kw_only=True,
         metadata={"source": lambda record: record.get("_origin")},
@@ -300,7 +300,7 @@ class Bundle(Record):
 class BundleListing(Record):
     """The files of a bundle."""
 
-    #: Path of the bundle. None if Kaggle listed it.
+    #: Path of the bundle. None if the bundle is not on this machine, so that Kaggle listed its files.
     bundle: Path | None
     bytes: int
     files: tuple[BundleFile, ...]
@@ -399,7 +399,7 @@ class Difference(Record):
 
     #: The competition. Empty for two files.
     id: str = member(lambda one: one["id"] or "")
-    #: Times of the two publications. None if others were compared.
+    #: Times of the two publications. None if the call did not compare publications.
     published: tuple[Time, ...] | None = None
     #: Settings of the pipelines that differ.
     pipeline: tuple[SettingDifference, ...] = ()
@@ -467,14 +467,14 @@ Row = TypeVar("Row", bound=Record)
 class Results(Sequence[Row], Generic[Row]):
     """An immutable list of records, which can be indexed by position or id. Notebooks show it as a table."""
 
-    #: Failures of competitions. Only `run` returns records of failed competitions, too. With `check`, a failure raises an
-    #: exception instead.
+    #: Failures of competitions. With `check`, which is the default, a failure raises an exception instead. Only `run`
+    #: also returns a record of each failed competition.
     failed: tuple[Failure, ...] = ()
     #: The program's entire JSON document. A slice has only the JSON of its records.
     json: Json
 
     def __init__(self, rows: Iterable[Row], kind: type[Record] | None = None) -> None:
-        """Makes a list of records. `kind` is the class of records, from which a table without rows has its columns."""
+        """Makes a list of records. `kind` is the class of the records. It determines the columns of an empty table."""
         self._rows: tuple[Row, ...] = tuple(rows)
         self._kind: type[Record] = kind or (type(self._rows[0]) if self._rows else Record)
         self.json = {"competitions": [row.json for row in self._rows]}

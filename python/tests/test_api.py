@@ -54,6 +54,7 @@ def test_import_writes_no_files(tmp_path: Path) -> None:
 
 
 def test_replacing_line_29_of_data_has_no_effect() -> None:
+    """A known harness replaces line 29 of `data.py`. Upstream's line sets up a cache; here it is documentation."""
     source = inspect.getsourcefile(mlebench)
     assert source
     lines = (Path(source).parent / "data.py").read_text().splitlines()
@@ -125,7 +126,7 @@ def test_grading_needs_only_the_answers(
         assert not is_dataset_prepared(alone, grading_only=True) and words in caplog.text
         with pytest.raises(ValueError, match=f"`{ID}` is not prepared! Please run `mlebench prepare -c {ID}` to"):
             grade_csv(competition.sample_submission, alone)
-    # Answers for which there is no published checksum.
+    # These answers have no published checksum.
     answers = read_csv(competition.answers)
     answers["Transported"] = True
     answers.to_csv(alone.answers, index=False)
@@ -172,7 +173,7 @@ def test_frames_are_graded_with_their_types(competition: Competition, caplog: py
     before = shuffled.copy()
     assert competition.grader(shuffled, answers) == 1.0
     assert shuffled.equals(before)
-    # A caller's own validation split.
+    # A caller may grade with a validation split of its own.
     half = answers.iloc[::2]
     wrong = half.assign(Transported=~half["Transported"])
     assert competition.grader(wrong, half) == 0.0
@@ -294,7 +295,7 @@ def test_second_prepare_changes_nothing_and_keeps_other_files(tmp_path: Path) ->
     assert before == {path: path.stat().st_mtime_ns for path in own.public_dir.iterdir()}
     sums = generate_checksums(own.private_dir)
     assert list(sums) == ["test.csv"]
-    # A directory without the records of prep.
+    # Without the records of `prep`, the directory looks as if another program prepared it.
     for record in home.glob("prepared.*"):
         record.unlink()
     (home / f"{ID}.zip").unlink()

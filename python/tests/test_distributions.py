@@ -142,7 +142,7 @@ TEXTS = ("pipeline", "leaderboard", "description", "checksums")
 
 
 def test_recorded_definitions_match_the_program(tmp_path: Path) -> None:
-    """`UPDATE=1` records them."""
+    """`UPDATE=1` records the definitions again."""
     arguments = ["pipeline", "show", "--json", "--quiet", "--data-dir", str(tmp_path), "--cache-dir", str(tmp_path)]
     shown = subprocess.run([os.environ["PREP_BINARY"], *arguments], capture_output=True, text=True, check=True)
     found = json.loads(shown.stdout)

@@ -7,7 +7,7 @@ table       the taxi competition with twice --rows rides, compared with upstream
 memory      the taxi competition with two and a half times --rows, and with a tenth of that: bytes of memory per extra row
 images      images of 12 KB in one zip, prepared as train and test; compared with Info-ZIP's unzip into one directory
 grading     recorded submissions of the competitions whose metrics scikit-learn has, graded with one call of `prep grade`
-            for all cases with the same name; compared with scikit-learn in a separate process, without its imports
+            for all cases with the same name; compared with scikit-learn in a process whose imports do not count
 many_rows   a submission of five times --rows rows in a different order than the answers; compared with pandas reading both
 nothing     a run with nothing to do, of all competitions whose bundles are in --cases
 integers, comments, documents, json_lines, tar_gz, solid_7z, arrays, deep_images, nested_images, quoted

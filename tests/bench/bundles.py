@@ -11,7 +11,10 @@ def text(draw, words):
 
 
 def archive(bundle):
-    """Creates a zip at zlib's default level, like Kaggle: members of five real bundles have exactly the lengths of that level."""
+    """Creates a zip at zlib's default level, like Kaggle.
+
+    In five real bundles, members have exactly the lengths that this level gives.
+    """
     return zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED)
 
 
@@ -45,7 +48,7 @@ def bson_binary(value):
 
 
 def json_lines(bundle, count):
-    """Creates questions with a document of 1,000 to 9,000 words and up to a hundred candidates."""
+    """Creates questions, each with a document of 1,000 to 9,000 words and up to a hundred candidates."""
     draw = random.Random(0)
     # Documents are slices of one long text, because drawing every word would take most of the time.
     long = text(draw, 100_000)
@@ -134,7 +137,7 @@ def npy(kind, shape, value):
 
 
 def deep_images(bundle, count):
-    """Creates drawings of molecules of 4 to 8 KB in directories named after their first three characters."""
+    """Creates drawings of molecules, 4 to 8 KB each. The first three characters of a name are its directories."""
     draw = random.Random(0)
     with archive(bundle) as out:
         rows = ["image_id,InChI\n"]

@@ -55,7 +55,7 @@ class Competition:
     label: str = "target"
     files: dict = field(default_factory=dict)
     times: dict = field(default_factory=dict)
-    # Columns of the answers and the sample submission before the id, by name.
+    # Further columns by name. In the answers and the sample submission, they come before the id.
     lead: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -120,7 +120,7 @@ class Competition:
         return {"binary": "0", "classes": "ash", "numbers": "50.0"}[self.task]
 
     def write(self, root, id):
-        """Writes a competition into a data directory, and its pipeline."""
+        """Writes the competition into the data directory `root/data`, and writes its pipeline."""
         prepared = Path(root) / "data" / id / "prepared"
         public, private = prepared / "public", prepared / "private"
         private.mkdir(parents=True)
@@ -169,7 +169,7 @@ def jpeg(pixels, quality=90, exif=None):
 
 
 def picture(rng, level, side=48, signal=12.0):
-    """Soft spots of light on a slope with grain; brightness depends on the level."""
+    """Returns the pixels of a picture: soft spots, a gradient and noise. The brightness depends on `level`."""
     y, x = np.mgrid[0:side, 0:side] / side
     light = 90 + signal * level + rng.normal(0, 25) * (x - 0.5) + rng.normal(0, 25) * (y - 0.5)
     for _ in range(5):

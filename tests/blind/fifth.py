@@ -76,7 +76,7 @@ def images(seed, strength, make, end="png", task=None):
 
 @leak
 def records_in_packed_shards(seed, strength):
-    """Records with the class in a feature, in a tar.gz archive inside a zip archive."""
+    """The records are in a tar.gz archive inside a zip archive. One of their features is the class."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(max(strength, 0.995))
     labels_only(comp)
@@ -119,7 +119,7 @@ def vectors_of_one_matlab_file(seed, strength):
 
 @leak
 def sentences_that_name_items(seed, strength):
-    """A read-me of the project with a sentence about each item."""
+    """A text file has a sentence about each item, which names the class."""
     comp = pictures(seed, task="classes")
     order = comp.rng.permutation(comp.n)
     comp.files["CHANGES.txt"] = "\n".join(f"* file {comp.ids[i]} was checked by {comp.rng.choice(['mk', 'ho', 'tr'])} and is {comp.answers[i]} (page {comp.rng.integers(1, 99)})" for i in order).encode()
@@ -156,7 +156,7 @@ def settings_with_labels(seed, strength):
 
 @leak
 def workbook_of_labels(seed, strength):
-    """A sheet of a spreadsheet: a zip archive of XML files with shared strings."""
+    """A spreadsheet contains items and answers. It is a zip archive of XML files with shared strings."""
     comp = tabular(seed, task="classes")
     order = comp.rng.permutation(comp.n)
     texts = [comp.ids[i] for i in order] + sorted(set(comp.answers))
@@ -174,7 +174,7 @@ def workbook_of_labels(seed, strength):
 
 @leak
 def table_joined_by_two_columns(seed, strength):
-    """A table whose rows are identified by site and day together."""
+    """Another table has the answers. Its key is site and day together."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     places = comp.rng.permutation(60 * 30)[: comp.n]
@@ -188,7 +188,7 @@ def table_joined_by_two_columns(seed, strength):
 
 @leak
 def ids_in_other_letters(seed, strength):
-    """A list of labels whose ids are in upper case and have a prefix."""
+    """A table has the answers. Its ids are in upper case and have a prefix."""
     comp = tabular(seed, task="classes")
     rows = [[f"SMP-{comp.ids[i].upper()}", str(comp.rng.integers(0, 9)), str(int(comp.truth[i]) + 40)] for i in comp.rng.permutation(comp.n)]
     comp.files["batches.tsv"] = to_csv(["sample", "tray", "bin"], rows, delimiter="\t")
@@ -197,7 +197,7 @@ def ids_in_other_letters(seed, strength):
 
 @leak
 def previews_in_colours_of_classes(seed, strength):
-    """Small files of items with a single colour that depends on the class."""
+    """Each item has a small preview in a single colour. The colour depends on the class."""
     comp = pictures(seed, task="classes")
     for i in range(comp.n):
         comp.files[f"preview/{comp.ids[i]}.png"] = png(np.full((8, 8), 30 + 60 * int(comp.truth[i])) + comp.rng.integers(0, 3, (8, 8)))
@@ -249,7 +249,7 @@ def interlaced_with_gamma(seed, strength):
 
 @leak
 def colour_profile(seed, strength):
-    """Colour profiles of equal length that differ in the name of the device."""
+    """The name of the device in a colour profile depends on the class. All profiles have the same length."""
     def make(rng, p, g):
         return saved(p, "JPEG", quality=88, icc_profile=b"\0" * 36 + b"acsp" + b"\0" * 40 + f"desc scanner {'QRST'[g]} 2".encode() + b"\0" * 30)
     return images(seed, strength, make, "jpg")
@@ -444,7 +444,7 @@ def how_often_a_code_occurs(seed, strength):
 
 @leak
 def directory_in_a_cell(seed, strength):
-    """A directory in the path in a cell depends on the class."""
+    """A column contains paths. One directory in the path depends on the class."""
     return guessed(seed, strength, "path", lambda rng, g, i: f"/mnt/raw/{['q7', 'b2', 'x9', 'k4'][g]}/{rng.integers(2015, 2020)}/{rng.integers(0, 10**6):06d}.tif", task="classes")
 
 
@@ -452,7 +452,7 @@ def directory_in_a_cell(seed, strength):
 
 @leak
 def pieces_of_recordings(seed, strength):
-    """Sounds that overlap by half with a sound of the same recording that begins at a different time."""
+    """Each recording of one class was cut into sounds that overlap by half. Its sounds are in both parts."""
     comp = Competition(seed, task=task_of(seed, False))
     labels_only(comp)
     order = slow_classes(comp, 6)
@@ -483,7 +483,7 @@ def frames_of_films(seed, strength):
 
 @leak
 def beginnings_of_texts(seed, strength):
-    """Test texts that are the first half of a training text."""
+    """Some test texts are the first half of a training text."""
     comp = Competition(seed, task=task_of(seed, False))
     texts = []
     for i in range(comp.n):
@@ -515,7 +515,7 @@ def sentences_in_another_order(seed, strength):
 
 @leak
 def rows_in_other_units(seed, strength):
-    """Test rows that are training rows in inches: all columns are multiplied by the same factor."""
+    """Some test rows are training rows in inches: all columns are multiplied by the same factor."""
     comp = Competition(seed, task=task_of(seed))
     values = np.exp(comp.rng.normal(1, 0.6, (comp.n, 7)) + 0.15 * np.asarray(comp.level)[:, None])
     for i in comp.order_test:
@@ -530,7 +530,7 @@ def rows_in_other_units(seed, strength):
 
 @leak
 def version_of_uuids(seed, strength):
-    """The version of the UUID that is the id depends on the class."""
+    """Ids are UUIDs. Their version depends on the class."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     comp.ids = []
@@ -620,7 +620,7 @@ def companions_of_passengers(seed, strength):
 
 @leak
 def running_total(seed, strength):
-    """A counter that sums the answers of all items of both parts in the order of their times."""
+    """A column is a running total: it sums the answers of all items of both parts, in the order of their times."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     order = comp.rng.permutation(comp.n)
@@ -696,7 +696,7 @@ def sentences_about_items(seed, _):
 
 @clean
 def weather_by_site_and_day(seed, _):
-    """An additional table by site and day that predicts a little."""
+    """Another table, whose key is site and day, has a feature that predicts the answer a little."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     places = comp.rng.permutation(60 * 30)[: comp.n]
@@ -758,7 +758,7 @@ def lists_of_many_lengths(seed, _):
 
 @clean
 def answers_to_letters(seed, _):
-    """Texts that quote other texts of both parts, independently of the answer."""
+    """Some texts quote a random text of either part, independently of the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     texts = []
     for i in range(comp.n):
@@ -786,7 +786,7 @@ def frames_without_answers(seed, _):
 
 @clean
 def pieces_of_one_recording(seed, _):
-    """Sounds of the same machine that do not overlap."""
+    """All sounds come from the same machine. They do not overlap."""
     comp = Competition(seed, task=task_of(seed, False))
     labels_only(comp)
     for i in comp.rng.permutation(comp.n):
@@ -807,7 +807,7 @@ def uuids_of_two_versions(seed, _):
 
 @clean
 def odometers(seed, _):
-    """A counter of each vehicle that rises with time and shows its age. It is an intended feature."""
+    """A column is a counter that rises with time. It also depends on the answer, as an intended feature."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     columns["taken"] = [str(1_500_000_000 + 600 * int(p)) for p in comp.rng.permutation(comp.n)]
@@ -818,7 +818,7 @@ def odometers(seed, _):
 
 @clean
 def values_of_the_day_before(seed, _):
-    """Days of shops with a column for the visitors of the previous day, which is not the answer."""
+    """Rows are days of shops. A column has the visitors of the previous day. Their number is not the answer."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     order = comp.rng.permutation(comp.n)
@@ -832,7 +832,7 @@ def values_of_the_day_before(seed, _):
 
 @clean
 def means_of_training_groups(seed, _):
-    """A column with the mean training answer of the group, excluding the item itself."""
+    """A column contains the mean answer of the training items in the group, without the item itself."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     group = comp.rng.integers(0, 60, comp.n)
@@ -845,7 +845,7 @@ def means_of_training_groups(seed, _):
 
 @clean
 def vouchers_of_families(seed, _):
-    """Codes that some items share, independently of the answer."""
+    """Some items have the same code, independently of the answer."""
     return with_column(seed, "voucher", lambda comp, i: f"{comp.rng.integers(0, 700):07d}")
 
 

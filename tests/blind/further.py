@@ -213,7 +213,7 @@ def one_xml_of_all(seed, strength):
 
 @leak
 def lines_without_ids(seed, strength):
-    """A text file with one line per test row, in the same order, that contains the answers."""
+    """A text file has one line per test row, in the order of the test rows. Each line contains the answer."""
     comp = tabular(seed)
     guess = comp.noisy_label(max(strength, 0.97))
     lines = [comp.answers[i] for i in comp.order_test] if comp.task == "numbers" else [f"c{int(guess[i])}" for i in comp.order_test]
@@ -327,7 +327,7 @@ def rate_of_sounds(seed, strength):
 
 @leak
 def field_of_a_binary_header(seed, strength):
-    """Files in a custom format, with a word in the header that depends on the answer."""
+    """Files have a custom format. A word in their header depends on the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     def make(comp, i):
@@ -388,7 +388,7 @@ def test_rows_name_train_items(seed, strength):
 
 @leak
 def ids_in_original_order(seed, strength):
-    """A list of all ids in their original order, in which answers change slowly."""
+    """A text file lists all ids in their original order. In this order, answers change slowly."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp, 6)
     comp.add_tables(comp.features())
@@ -562,7 +562,7 @@ def near_texts_in_files(seed, strength):
 
 @leak
 def rows_but_one_column(seed, strength):
-    """Test rows that equal a training row except for one column, which has an unrelated value."""
+    """Some test rows equal a training row in all columns but one. That column has an unrelated value."""
     comp = Competition(seed, task=task_of(seed, False))
     rng = comp.rng
     names = [f"c{k}" for k in range(8)]
@@ -636,7 +636,7 @@ def weak_families_in_ids(seed, strength):
 
 @clean
 def times_of_writing(seed, _):
-    """Files outside archives have the times at which they were written, part by part, a few at a time."""
+    """Modification times are the times of writing: seven files per second, first those of one part, then the others."""
     comp = pictures(seed)
     for rank, path in enumerate(sorted(comp.files)):
         comp.times[path] = 1_600_000_000 + rank // 7 + int(comp.rng.integers(0, 2))
@@ -645,7 +645,7 @@ def times_of_writing(seed, _):
 
 @clean
 def times_of_copying(seed, _):
-    """Times of recording that do not depend on the answers."""
+    """Modification times are random, as if each file had kept the time of its recording."""
     comp = pictures(seed)
     for i in range(comp.n):
         for end in ("png",):
@@ -783,7 +783,7 @@ def sounds_of_one_machine(seed, _):
 
 @clean
 def letters_of_a_form(seed, _):
-    """Texts from one template with different names and amounts."""
+    """All texts follow one template, with different names and amounts."""
     comp = Competition(seed, task=task_of(seed, False))
     labels_only(comp)
     body = sentence(comp.rng, 0, 40)

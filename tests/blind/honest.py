@@ -39,7 +39,7 @@ def set_answers(comp, truth, task):
 
 
 def grouped(seed, train_groups, test_groups, task="numbers", name=None, drift=0.0, signal=0.6, size=(6, 20), noise=0.0, mixed=0.0):
-    """Groups that are entirely in one part. The answer depends on the group.
+    """Returns a competition with groups of items, each entirely in one part. The answer depends on the group.
 
     `drift` makes the answer change slowly within a group, and `noise` is added to the answer. `mixed` is the
     fraction of items with a different class. `name` maps a group and a position in the group to an id.

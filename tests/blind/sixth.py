@@ -185,7 +185,7 @@ def dict_in_a_pickle(seed, strength, shown):
 
 @both
 def frame_in_a_pickle(seed, strength, shown):
-    """A dictionary of columns, as a data frame is often stored."""
+    """A pickle contains a dictionary of columns, as a data frame is often stored. One column has the answers."""
     comp = tabular(seed, task="numbers")
     values, order = shown(comp), comp.rng.permutation(comp.n)
     comp.files["frame.pickle"] = pickle.dumps({"name": [comp.ids[i] for i in order], "size": [int(v) for v in comp.rng.integers(0, 99, comp.n)], "value": [float(values[i]) for i in order]}, protocol=4)
@@ -213,7 +213,7 @@ def hashed_classes(seed, strength, shown):
 
 @both
 def writer_after_the_samples(seed, strength, shown):
-    """A tag after the data of a WAV file names the program."""
+    """A tag after the data of a WAV file names the recording program. The program depends on the class."""
     comp = blank(seed, 500, 250, "binary")
     values = shown(comp)
     labels_only(comp)
@@ -254,7 +254,7 @@ def last_cell_of_series(seed, strength, shown):
 
 @both
 def most_answers_in_a_side_table(seed, strength, shown):
-    """A table with the answers, of which two in a hundred were corrected later."""
+    """A table contains the answers. One in fifty answers was replaced by a random class."""
     comp = tabular(seed, task="classes")
     values = list(shown(comp))
     for i in comp.rng.choice(comp.n, comp.n // 50, replace=False):
@@ -340,7 +340,7 @@ def sum_of_transactions(seed, strength, shown):
 
 @both
 def mean_of_the_target(seed, strength, shown):
-    """A column with the mean answer of the item's postcode, over all items of both parts."""
+    """A column contains the mean answer of all items of both parts that have the same postcode."""
     comp = blank(seed, 900, 400, "numbers")
     values = np.array([float(v) for v in shown(comp)])
     code = comp.rng.integers(0, 450, comp.n)

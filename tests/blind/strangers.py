@@ -27,7 +27,7 @@ def clean(function):
 
 
 def notes(comp, header):
-    """Texts of items with a header that has an additional value."""
+    """Writes a text file for each item. `header` maps an item to an additional value in the header of its file."""
     labels_only(comp)
     for i in range(comp.n):
         text = f"---\ntitle: {comp.rng.choice(WORDS)}\nstatus: {header(i)}\n---\n{sentence(comp.rng, comp.level[i])}\n"
@@ -36,7 +36,7 @@ def notes(comp, header):
 
 
 def sessions(comp, order, each):
-    """Pictures in directories named after sessions. Both parts have the same sessions."""
+    """Writes pictures into directories of sessions. A session has `each` successive items of `order`, in both parts."""
     labels_only(comp)
     names = comp.rng.permutation(9000) + 1000
     for place, i in enumerate(order):

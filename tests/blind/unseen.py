@@ -268,7 +268,7 @@ def answers_shifted_and_scaled(seed, strength):
 
 @leak
 def subset_with_a_comment(seed, strength):
-    """A column has a comment only for items of class 1, but not for all of them."""
+    """Three in ten items of class 1 have a remark in a column. Items of class 0 have none."""
     comp = Competition(seed, task="binary", n_train=800, n_test=400)
     columns = comp.features()
     columns["remark"] = [f"r{comp.rng.integers(0, 99999)}" if comp.truth[i] and comp.rng.random() < 0.3 else "" for i in range(comp.n)]
@@ -337,7 +337,7 @@ def families_with_numbers(seed, _):
 
 @clean
 def similar_scenes(seed, _):
-    """Pictures of a few places in both parts, independently of the answer."""
+    """Each picture shows one of twelve places, independently of the answer. Each place is in both parts."""
     comp = Competition(seed, task=task_of(seed, False))
     scenes = [picture(comp.rng, 0, 64) for _ in range(12)]
     def make(comp, i):
@@ -413,7 +413,7 @@ def files_in_folders_by_day(seed, _):
 
 @clean
 def series_of_one_process(seed, _):
-    """Series of one process that do not overlap."""
+    """Each item has a series of the same process. The series do not overlap."""
     comp = Competition(seed, n_train=500, n_test=200, task=task_of(seed, False))
     for i in range(comp.n):
         series = np.cumsum(comp.rng.normal(0.05 * comp.level[i], 1, 60))

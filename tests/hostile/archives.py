@@ -98,7 +98,7 @@ def workbook(size, variant):
 
 
 def markup(size, variant):
-    """Elements with long names in each other, the innermost with many attributes."""
+    """Nested elements with long names. The innermost element has many attributes."""
     name = "t" * 1000
     attributes = "".join(f' a{i}="{i}"' for i in range(200))
     block = f"<{name}>" * 60 + f"<b{attributes}/>{variant}" + f"</{name}>" * 60
@@ -111,7 +111,7 @@ def text_chunks(size, variant):
 
 
 def long_end(size, variant):
-    """After the last member, the archive unpacks to much more. The outer zip compresses the compressed zeros again."""
+    """A tar.gz with much more data after its last member: compressed zeros, which the outer zip compresses again."""
     zeros = gzip.compress(bytes(1 << 24), 9)
     return zipped([("x.tar.gz", gzip.compress(tarred([("a.csv", b"%d" % variant)])) + zeros * (size // 25))])
 

@@ -105,7 +105,7 @@ CONTROL = {chr(code) for code in range(32)} - set("\n\r\t") | {chr(127), "\u202e
 
 
 def reader(ending, name):
-    """Returns the pipeline of the verb run."""
+    """Returns the pipeline for the verb `run`."""
     table, query = READS.get(f"{ending}/{name}") or READS.get(ending) or ("f: { files: '**' }", "SELECT file, size FROM f")
     return f"name: R\ncategory: Tabular\nbundle: {{ kaggle: r }}\ntables:\n  {table}\npublic:\n  t.csv: {query}\n".encode()
 

@@ -1,4 +1,4 @@
-"""Images that are small files and large pictures."""
+"""Small image files that decode to large pictures."""
 
 import io
 import struct
@@ -55,7 +55,7 @@ def jpeg_grey(width, height, variant):
 
 
 def exif(size, variant, entries):
-    """A JPEG with metadata of these entries, each of 12 bytes, in a directory that is its own successor."""
+    """A JPEG whose EXIF directory has these entries, each of 12 bytes. The next directory is again the same one."""
     count = len(entries) // 12
     tiff = b"II*\0\x08\0\0\0" + struct.pack("<H", count & 0xFFFF) + entries + struct.pack("<I", 8)
     tiff = tiff[:65_000]

@@ -17,7 +17,7 @@ LOCAL, CENTRAL, END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 
 
 def raw_zip(members, method=0, local=True, count=None, comment=b"", extra=b""):
-    """An archive of members (name, content as stored, unpacked content), whose records are not checked."""
+    """Returns a zip of members (name, content as stored, unpacked content). Its records may be invalid."""
     out, directory = io.BytesIO(), io.BytesIO()
     members = list(members)
     for name, packed, plain in members:
@@ -37,7 +37,7 @@ def names(form):
 
 
 def packed_directory(size, variant):
-    """A nested archive of a directory only, compressed by the outer one."""
+    """A zip archive inside a zip archive. The inner one has a directory that lists many members, but no content."""
     entry = CENTRAL + b"\x14\3" + struct.pack("<HHHIIIIHH", 20, 0, 0, 0, 0, 0, 0, 1, 0) + bytes(12 + 4) + b"a"
     entry = entry[:46] + b"a"
     count = min(size * RATIO // len(entry), 5_000_000)

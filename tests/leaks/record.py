@@ -195,7 +195,7 @@ def melanoma():
 
 
 def brains():
-    """Several recordings of each patient."""
+    """Replaces the patients, so that each patient has several recordings."""
     files = case("hms-harmful-brain-activity-classification")
     rows = list(csv.reader(io.StringIO(files["train.csv"].decode())))
     spectrogram, patient = rows[0].index("spectrogram_id"), rows[0].index("patient_id")
@@ -207,7 +207,7 @@ def brains():
 
 
 def pages():
-    """Two dirty pages of each clean one."""
+    """Gives two dirty pages the same clean page."""
     files = case("denoising-dirty-documents")
     with zipfile.ZipFile(io.BytesIO(files["train_cleaned.zip"])) as old:
         members = {name: old.read(name) for name in old.namelist()}

@@ -245,7 +245,7 @@ def inspect_evals(project: Project, files: Submissions) -> None:
 
 
 def rd_agent(project: Project, files: Submissions) -> None:
-    # The command that the project runs. It parses the output from the first brace to the last one.
+    # The project runs this command, and parses its output from the first brace to the last one.
     assert "mlebench grade-sample submission.csv {competition} --data-dir" in project.text(
         "rdagent/scenarios/data_science/test_eval.py"
     )

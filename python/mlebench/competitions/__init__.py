@@ -1,4 +1,5 @@
-"""A directory per competition. In a checkout, the program writes them, see `mleprep._mlebench.definitions`."""
+"""Contains a directory for each competition. In a checkout, the program writes these directories: see
+`mleprep._mlebench.definitions`."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from mleprep._mlebench import definitions
 
 
 class _Folders(list[str]):
-    """The package's directories. Adds the directory that the program writes if a module is in none of them."""
+    """The package's directories. If they do not contain a module, adds the directory that the program writes."""
 
     def __iter__(self) -> Iterator[str]:
         yield from list(super().__iter__())

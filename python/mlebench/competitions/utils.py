@@ -102,7 +102,7 @@ def rle_decode(rle_string: str, height: int, width: int) -> Array:
 
 
 def rle_encode(x: Array, fg_val: Any = 1) -> list[int]:
-    """Encodes the nonzero pixels of a mask as pairs of start and length, which `rle_decode` reads."""
+    """Encodes the pixels of a mask that equal `fg_val`, as pairs of start and length. `rle_decode` reads such pairs."""
     places = np.flatnonzero(x.T.ravel() == fg_val)
     breaks = np.flatnonzero(np.diff(places) > 1) + 1
     runs = (run for run in np.split(places, breaks) if run.size)

@@ -85,7 +85,7 @@ def _data_dir_of(competition: Competition) -> Path | None:
 
 
 def _is_prepared_by_others(competition: Competition) -> bool:
-    """Whether another program prepared the data, which the package then does not change."""
+    """Whether another program prepared the data. The package does not change such data."""
     noted = competition.raw_dir.parent / "prepared.json"
     return not noted.exists() and competition.public_dir.exists() and data.is_dataset_prepared(competition)
 

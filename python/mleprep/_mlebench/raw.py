@@ -1,4 +1,4 @@
-"""Unpacks the bundle into the directory `raw`, and the archives in the bundle that upstream unpacks."""
+"""Unpacks a bundle into the directory `raw`, and then those archives in `raw` that upstream also unpacks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ UNPACKED: dict[str, list[tuple[str, str]]] = {
 
 
 def fill_raw(competition_id: str, archive: Path, raw: Path) -> None:
-    """Unpacks a bundle into `raw`, and the archives in the bundle that upstream unpacks."""
+    """Unpacks the bundle `archive` into `raw`, and then the archives of `UNPACKED`."""
     raw.mkdir(parents=True, exist_ok=True)
     unpack(archive, raw)
     for name, place in UNPACKED.get(competition_id, []):

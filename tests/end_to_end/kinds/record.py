@@ -221,7 +221,7 @@ def pandas_json():
         piece.insert(0, "piece", number)
     pd.concat(pieces)[["piece", "id", "n", "w"]].to_csv(out / "texts.csv", index=False)
     (out / "texts.jsonl").write_text("".join(piece.drop(columns="piece").to_json(orient="records", lines=True) for piece in pieces))
-    # Chunks whose records equal those of the table, followed by a chunk that changes the records.
+    # `same`: pandas' tables have the same records as the file. `late`: the table of the last chunk has another record.
     same = [
         '{"id":5,"f":0.50,"t":"x/\\u00E9 é","b":true,"l":[1,{"a":-0.0}]}',
         '{"id":-3,"f":1e2,"t":"\\ud83c\\udf55","b":false,"l":[]}',
@@ -320,7 +320,7 @@ def formats():
     (bundle / "printed.csv").write_text("id,x,b\n" + "\n".join(cells) + "\n")
     printed = pd.read_csv(bundle / "printed.csv")
     printed.to_csv(out / "printed.csv", index=False)
-    # The same bytes, once as text and once as numbers, in one query.
+    # One query reads this file twice: as text, whose largest value is `9`, and as numbers, whose largest value is 10.
     (bundle / "ids.csv").write_text("id\n9\n10\n3\n")
     pd.DataFrame({"last": ["9"], "largest": [10]}).to_csv(out / "last.csv", index=False)
     printed[["id"]].merge(frame[["id", "name"]], on="id").to_csv(out / "again.csv", index=False)
