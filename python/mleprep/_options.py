@@ -290,7 +290,7 @@ def verb(function: _Function) -> _Function:
 
 
 def _hint(function: str, name: str, names: Sequence[str]) -> str:
-    """Returns a hint for a `name` that is not a parameter: the code to use instead, another function, or a similar name."""
+    """Returns a hint for a `name` that is not a parameter: code to use instead, another function, or a similar name."""
     instead = REPLACED.get(f"--{name.replace('_', '-')}", "")
     if name == "competition":
         instead = next((one for one in ("ids", "id") if one in names), "")

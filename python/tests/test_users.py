@@ -112,6 +112,7 @@ def test_messages_name_the_data_directory(tmp_path: Path, data_dir: Path, monkey
 
 
 def test_suggestions(data_dir: Path) -> None:
+    """An error about a wrong word lists the valid words. An error about swapped arguments names the right order."""
     found = empty(mleprep.Leaks)
     with pytest.raises(mleprep.UsageError, match="help: write 'findings' or 'failed'"):
         found.to_frame(of="nosuch")
@@ -134,6 +135,7 @@ def test_a_place_occurs_once_in_a_message() -> None:
 
 
 def test_discovery() -> None:
+    """`help(mleprep)` lists all functions, and `from mleprep import *` does not replace the builtin `list`."""
     text = mleprep.__doc__ or ""
     for name in _options.VERBS:
         assert f"\n    {name}: {getattr(mleprep, name).__doc__.splitlines()[0]}\n" in text

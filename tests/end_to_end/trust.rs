@@ -435,6 +435,7 @@ fn attacks_on_reports_and_logs_are_found_or_visible() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A validation adds no line to the log of gradings.
 #[test]
 fn validation_is_not_a_grading() {
     let world = World::new();
