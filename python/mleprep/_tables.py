@@ -20,7 +20,7 @@ from typing import IO, Any, Literal
 from mleprep import _html, _options, parts
 from mleprep.errors import InputError
 
-# Any, because the results of these functions have no common type.
+# The type is `Any`, because the results of these functions have no common type.
 _COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ALL_ROWS = {"infer_schema_length": None}
 #: For each library: suffix of a file -> the function that reads such a file, and its options.

@@ -480,7 +480,7 @@ class SetFigures(Part):
 
 @record
 class MetricFigures(Part):
-    """The mean of a metric of a set of competitions, as in an `Estimate`."""
+    """The mean of a metric over a set of competitions, with the fields of an `Estimate`."""
 
     set: str
     metric: str

@@ -26,7 +26,7 @@ from mleprep.parts import (
 
 
 def program_members(record: Json) -> Json:
-    """Returns a JSON object without the members that this package added, whose names begin with an underscore."""
+    """Returns a JSON object without the members that this package added. Their names begin with an underscore."""
     return {name: value for name, value in record.items() if not name.startswith("_")}
 
 
@@ -53,18 +53,18 @@ class Record(Part):
     _COLUMNS = ""
 
     def _rows(self) -> Sequence[Json]:
-        """Returns the rows of a record in a table: usually one."""
+        """Returns the rows of this record in a table. Most records have one row."""
         return [self._row()]
 
     def _details(self) -> Sequence[Json]:
-        """Returns the rows of a second table."""
+        """Returns the rows of a second table, for example the steps of a plan."""
         return ()
 
     def _repr_html_(self) -> str:
         return _html.tables(self._rows(), self._details())
 
     def to_frame(self, library: Literal["pandas", "polars"] | None = None, *, of: str | None = None) -> Any:
-        """Returns a frame like `to_frame` of several results."""
+        """Same as `Results.to_frame`, for this record alone."""
         return Results([self]).to_frame(library, of=of)
 
 
@@ -531,14 +531,15 @@ class Results(Sequence[Row], Generic[Row]):
     def to_frame(self, library: Literal["pandas", "polars"] | None = None, *, of: str | None = None) -> Any:
         """Returns a frame with a row for each record and a column for each field, except `json` and `origin`.
 
-        `of` names a field with several parts, such as `steps`. The frame then has a row for each part of each record, with
-        the id of the record in the column `id`.
+        `of` names a field with several parts, such as `steps`. The frame then has a row for each part of each record.
+        Its column `id` contains the id of the record.
 
-        Without `library`, uses pandas if it is installed, otherwise polars. Paths become texts, and a reason becomes its message
-        and its kind. Another part becomes a column for each of its fields, such as `disk.prepared.bytes`, and several parts
-        become objects. A dictionary becomes a column for each key if its keys are fixed, such as `thresholds.gold`, otherwise
-        a JSON text. The names of columns, and their types in polars, are those of the
-        fields, also if there are no rows.
+        Without `library`, uses pandas if it is installed, otherwise polars.
+
+        Paths become texts. A reason becomes two columns: its message and its kind. Any other part becomes a column for
+        each of its fields, such as `disk.prepared.bytes`. Several parts become objects. A dictionary with fixed keys
+        becomes a column for each key, such as `thresholds.gold`. Any other dictionary becomes a JSON text. The columns
+        have the names of the fields, and in polars also their types, even if there are no rows.
         """
         if of is None:
             return _tables.frame([cells(row) for row in self._rows], columns(self._kind), library)

@@ -64,7 +64,7 @@ fn documented_keys_are_those_of_prep_toml() {
     let ended = sandbox.prep(&["config"]).code(2);
     let ended = ended.stderr_has(&["unknown field `datadir`\n", "did you mean `data_dir`?"]);
     assert!(!ended.stderr.contains("cache_dir"), "{}", ended.stderr);
-    // This mistake has nothing to do with the names of keys.
+    // This mistake is in a value, so the message must not list the keys.
     sandbox.write("data/prep.toml", "jobs = 'x'\n");
     let ended = sandbox.prep(&["config"]).code(2);
     assert!(!ended.stderr.contains("keys"), "{}", ended.stderr);

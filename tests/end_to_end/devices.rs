@@ -102,7 +102,7 @@ impl Drop for CoarseDisk {
     }
 }
 
-/// Replaces bytes of a file, in place, with the same number of other bytes.
+/// Replaces the text `from` in a file by the text `to`, which has the same length. Writes the file in place.
 fn overwrite(path: &Path, from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
     let text = fs::read(path).expect("read");

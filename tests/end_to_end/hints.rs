@@ -604,7 +604,7 @@ fn variants_without_a_correction_are_the_same() {
     assert_eq!(ended.stdout, same);
 }
 
-/// A warning names a change of the pipeline after the last run. Other text in the pipeline may change.
+/// If the pipeline changed after the last run, a warning names the change. A new comment is not such a change.
 #[test]
 fn data_of_a_changed_pipeline_have_a_warning() {
     let sandbox = sandbox();

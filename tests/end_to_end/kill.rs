@@ -15,6 +15,7 @@ fn kills() -> usize {
     std::env::var("PREP_KILLS").map_or(6, |text| text.parse().expect("PREP_KILLS is a number"))
 }
 
+/// Random moments at which a test kills or interrupts runs.
 struct Moments {
     random: Random,
     /// Factor that shortens random delays. They are fractions of the measured duration of a run. If the machine was

@@ -48,6 +48,7 @@ fn output_matches_the_transcripts() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
+/// Runs the commands of a transcript. Returns the transcript with the current output.
 fn replay(recorded: &str) -> String {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -174,6 +175,7 @@ fn without_widths(text: &str, sandbox: &Sandbox) -> String {
     lines.collect()
 }
 
+/// Replaces paths, times, digests and other texts that differ between runs with placeholders.
 fn filter(text: &str, sandbox: &Sandbox) -> String {
     let directory = sandbox.path("");
     let directory = directory.to_string_lossy();

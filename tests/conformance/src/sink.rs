@@ -26,8 +26,8 @@ pub struct SinkCase<'a> {
 
 /// Tests a sink.
 ///
-/// - After a complete run with a key, the target is current for this key, but not before the run, for another key, or after
-///   damage.
+/// - After a complete run with a key, the target is current for this key. The target is not current before the run, for
+///   another key, or after damage.
 /// - A run repairs damage, and a repeated run changes no byte.
 /// - A cancelled run does not make the target current.
 ///

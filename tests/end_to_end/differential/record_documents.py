@@ -106,7 +106,7 @@ def expected(outputs, path, what, make):
 
 
 def list_case():
-    """Creates a case for the elements of any list at a path."""
+    """Creates a case that reads the elements of a list: JSON lines, a JSON file, or a list at a path in the file."""
     SAFE[0] = rng.random() < 0.6
     lines = rng.random() < 0.3
     latin = rng.random() < 0.2
@@ -153,7 +153,7 @@ def unique(pairs):
 
 
 def document_case():
-    """Creates a case for an object some of whose members are replaced."""
+    """Creates a case that replaces some members of an object."""
     SAFE[0] = rng.random() < 0.6
     keys = rng.sample([key for key in KEYS if key], rng.randrange(1, 6))
     listed = rng.sample(keys, rng.randrange(0, min(2, len(keys)) + 1))
@@ -204,7 +204,7 @@ COLUMNS = {
 
 
 def columns_case():
-    """Creates a case for members as columns, and for objects built from columns."""
+    """Creates a case that reads members of records as columns, and builds objects from columns."""
     SAFE[0] = True
     names = ["a", "b", "c", "d", "e"][: rng.randrange(1, 6)]
     kinds = {name: rng.choice(list(COLUMNS)) for name in names}
@@ -298,7 +298,7 @@ def plain(column):
 
 
 def frames_case():
-    """Creates a case for records that are rows of pandas' table."""
+    """Creates a case that reads records as the rows of a table, like pandas."""
     reader, text, _ = record_frames.case()
     name = "t.jsonl" if reader == "ujson" else "t.json"
     size = rng.choice([None, None, 1, 2, 3]) if reader == "ujson" else None
