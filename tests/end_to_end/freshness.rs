@@ -180,7 +180,8 @@ fn constant_not_shown_in_the_description_rewrites_one_file() {
     );
 }
 
-/// The strings `'` and `''` differ in a query, in a list and in a check.
+/// A quote in a string is written as two quotes. Replacing the string `'` by `''` must run the changed steps, in a query,
+/// in a list and in a check.
 #[test]
 fn edited_quotes_are_noticed() {
     let sandbox = Sandbox::new();

@@ -26,7 +26,7 @@ fn sandbox(pipeline: &str, file: &str, table: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let bundle = Archive::new().file(file, table);
     sandbox.bundle(Harbour::ID, &bundle.bytes());
-    // Some tables have answers that no metric can score.
+    // Some tables have answers that no metric can score, so the pipeline states that its sample is invalid.
     let stated = "  invalid_sample: made-up answers\n  rules:";
     sandbox.pipeline(Harbour::ID, &pipeline.replace("  rules:", stated));
     sandbox

@@ -169,7 +169,7 @@ fn nested_archives_are_read_without_a_copy() {
     }
 }
 
-/// Outputs may have another order of files than the bundle, even with little memory.
+/// An output may have its files in another order than the bundle. This must also work with little memory.
 #[test]
 fn files_can_be_read_in_any_order() {
     let sandbox = installed(photos(0..PHOTOS), MIXED);

@@ -37,7 +37,7 @@ fn a_bundle_of_the_last_run_is_not_downloaded_again() {
     fetched.stdout_has(&[&bundle]).stderr_has(&[&last]);
     let fetch = ["fetch", Harbour::ID, "--skip-bundle-verification"];
     sandbox.prep(&fetch).code(0).stdout_has(&[&bundle]);
-    // The early check of several bundles searches the same directories.
+    // Before it downloads several bundles, `fetch` checks which ones are missing. It searches the same directories.
     sandbox.pipeline("quay", &Harbour::PIPELINE.replace("harbour", "quay"));
     sandbox.pipeline("pier", &Harbour::PIPELINE.replace("harbour", "pier"));
     let several = sandbox.prep(&[&fetch[..], &["quay", "pier"]].concat());

@@ -14,7 +14,7 @@ use crate::violation::{OrViolation, expect};
 /// - The name of the kind is one word of lower-case letters, digits and `_`.
 /// - Each call returns the same parameters.
 /// - Outputs are equal, byte by byte, in an empty cache and in a cache that already contains them.
-/// - Outputs do not depend on the numbers of threads and the amount of memory.
+/// - Outputs do not depend on the number of threads and the amount of memory.
 /// - The step succeeds with a gigabyte of memory. With less, an error of the kind [`Failure::Machine`] is allowed.
 /// - All objects of the outputs are in the cache, and are intact.
 /// - The step leaves no temporary files.
@@ -109,7 +109,7 @@ fn differing(one: &BTreeMap<String, Digest>, other: &BTreeMap<String, Digest>) -
     names
 }
 
-/// Checks that the objects of the outputs are in the cache, except objects that the step keeps in memory.
+/// Checks each object of the outputs: it must be in the cache, or the step must keep it in memory.
 fn check_objects(context: &Context, outputs: &Outputs) -> Result<(), Violation> {
     for (name, value) in outputs {
         for object in &value.objects {

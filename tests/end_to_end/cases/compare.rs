@@ -61,7 +61,8 @@ pub fn differs(path: &Path, content: &str, expected: &ExpectedContent) -> Option
     wrong.then(|| "differs".to_owned())
 }
 
-/// Keeps only files, because archives need not list directories, and removes a leading `./` of tar archives.
+/// Returns the files among the members of an archive, because archives need not list directories. Removes the `./` that
+/// names in tar archives may begin with.
 fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_file = |(_, md5): &(&String, &String)| *md5 != "dir";
     let files = members.iter().filter(is_file);

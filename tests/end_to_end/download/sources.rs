@@ -240,7 +240,7 @@ fn source_file_without_checksum_comes_from_its_url() {
         let report = run(&world, &["--source", "source"]).code(0).json();
         assert_eq!(report["competitions"][0]["state"], "up_to_date", "{place}");
     }
-    // The pipeline names a member of the bundle as the same file.
+    // The pipeline states that the member `labels.zip` of the bundle is the same file.
     let world = world(&file, ", member: labels.zip", Vec::new());
     let bundle = Archive::new()
         .file("train.csv", Harbour::table())
@@ -251,7 +251,7 @@ fn source_file_without_checksum_comes_from_its_url() {
     assert_eq!(world.requests(), 0);
 }
 
-/// The directory remembers the content of a deleted file only together with its URL.
+/// The directory remembers the content of a deleted file. If the URL in the pipeline changes, this content is not used.
 #[test]
 fn deleted_source_file_of_another_url_is_downloaded() {
     let world = world(&labels(10), "", Vec::new());

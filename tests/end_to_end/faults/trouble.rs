@@ -139,7 +139,8 @@ impl LoggedAccess {
     }
 }
 
-/// The access that fails: its number among the accesses at which the fault is possible, in one step or in the entire run.
+/// The access that fails. `number` counts the accesses at which the fault is possible: those of `step`, or without a step
+/// those of the entire run.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub fault: Fault,
