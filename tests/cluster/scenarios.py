@@ -349,7 +349,7 @@ def measured(work):
 
 
 def large(world, name, members, each, used):
-    """Creates a competition with a bundle of `members` files of `each` bytes. Publishes `used` of them, evenly spaced."""
+    """Creates a bundle of `members` files of `each` bytes. The competition publishes every n-th file, `used` in all."""
     id = f"large-{name}"
     declare(world.pipelines, id, GALLERY, seed=99, inside="")
     path = world.source / f"{id}.zip"

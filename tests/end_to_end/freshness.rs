@@ -180,8 +180,8 @@ fn constant_not_shown_in_the_description_rewrites_one_file() {
     );
 }
 
-/// A quote in a string is written as two quotes. Replacing the string `'` by `''` must run the changed steps, in a query,
-/// in a list and in a check.
+/// SQL writes a quote in a string as two quotes. Replacing the string `'` by `''` must run the changed steps: those of
+/// a query, of a list and of a check.
 #[test]
 fn edited_quotes_are_noticed() {
     let sandbox = Sandbox::new();

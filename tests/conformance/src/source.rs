@@ -8,7 +8,8 @@ use crate::violation::{OrViolation, expect};
 
 /// A source, and ways to change it.
 pub struct SourceCase<'a> {
-    /// Creates the source. The test calls this function for each run. The content of the source must exist locally, on a server or in a remote.
+    /// Creates the source. The test calls this function for each run. The content of the source must exist locally, on
+    /// a server or in a remote.
     pub source: &'a dyn Fn() -> Box<dyn Source>,
     /// Replaces the content on this machine. The length may stay the same.
     pub change: &'a dyn Fn(),

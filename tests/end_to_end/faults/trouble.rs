@@ -139,8 +139,8 @@ impl LoggedAccess {
     }
 }
 
-/// The access that fails. `number` counts the accesses at which the fault is possible: those of `step`, or without a step
-/// those of the entire run.
+/// The access that fails. `number` counts the accesses at which the fault is possible: those of `step`, or those of the
+/// entire run if `step` is `None`.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub fault: Fault,
