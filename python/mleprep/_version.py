@@ -14,7 +14,7 @@ def _find() -> str:
     try:
         manifest = (Path(__file__).parents[2] / "Cargo.toml").read_text(encoding="utf-8")
     except (OSError, IndexError):
-        # A copy of the sources outside of the repository.
+        # These sources are a copy outside of the repository.
         return "0+unknown"
     found = re.search(r'^version = "(.+)"', manifest, re.MULTILINE)
     return found[1] if found else "0+unknown"

@@ -40,7 +40,7 @@ grade:
 
 @dataclass
 class Competition:
-    """A generated competition. Training items come first, and an item is an index into `ids`, `answers`, `truth` and `level`.
+    """A generated competition. An item is an index into `ids`, `answers`, `truth` and `level`, first the training items.
 
     `answers` are texts, `truth` are the same answers as numbers, and `level` are the answers with mean 0. `files` maps the
     paths of public files to their contents, and `times` maps some of these paths to modification times.

@@ -397,7 +397,7 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
     CommandResult::of(&mut command)
         .code(5)
         .stderr_has(&["check `each`", "0000"]);
-    // With files missing in the bundle, the check is only a comment, and the pipeline runs.
+    // If the bundle lacks files, the draft contains the check only as a comment, so the pipeline runs.
     sandbox.bundle("gaps", &bundle(2));
     let text = new("gaps");
     assert!(

@@ -34,7 +34,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _unique(names: Any) -> list[str]:
-    """Returns the column names as text. Numbers repeated names as `read_csv` does."""
+    """Returns the column names as text. Appends numbers to repeated names, as `read_csv` does."""
     found: list[str] = []
     for name in map(str, names):
         unique, number = name, 0

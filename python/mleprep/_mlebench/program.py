@@ -50,9 +50,9 @@ class ProgramError(RuntimeError):
 
 
 def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
-    """Grades a table against answers. Returns `score` and `rounded`, which are None for an invalid table, and `reason`.
+    """Grades a table against answers. Returns `score`, `rounded`, `reason` and `is_answers`.
 
-    `is_answers` states whether the table is identical to the answers.
+    `score` and `rounded` are None for an invalid table. `is_answers` states whether the table is identical to the answers.
 
     Files `*.frame` are typed frames. All other files are CSVs.
     """
