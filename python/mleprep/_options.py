@@ -33,7 +33,7 @@ InputDirectory = Annotated[str | os.PathLike[str], "input", "directory"]
 
 @runtime_checkable
 class Graded(Protocol):
-    """The result of a grading, which has a report if the call had `output`."""
+    """The result of a grading. It has a report if the call had `output`."""
 
     @property
     def score(self) -> float | None: ...

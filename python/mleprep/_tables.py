@@ -51,7 +51,7 @@ class Tables(Mapping[str, Any]):
     """The tables of a directory by name: `train` for train.csv. Reads a table at the first access."""
 
     def __init__(self, directory: Path, library: str | None = None) -> None:
-        # The name, because modules cannot be pickled.
+        # Keeps the name of the module, because modules cannot be pickled.
         self._library = _imported(library, "mleprep.load").__name__
         self._readers = _READERS[self._library]
         #: The file of each table, and the member if the file is a zip archive.

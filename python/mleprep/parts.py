@@ -84,7 +84,7 @@ def _with_times(kind: str, value: Any) -> Any:
 
 
 def _short(value: object) -> str:
-    """Returns the `repr` of a value. Shortens a long part to its type, and a long or nested value to its length."""
+    """Returns a short `repr` of a value: of a long part its type, of a large collection its length."""
     if isinstance(value, Part) and not isinstance(value, Reason | Publication):
         text = repr(value)
         return text if len(text) <= 80 else f"{type(value).__name__}(...)"

@@ -11,11 +11,11 @@ import pytest
 from conftest import ROOT
 from mleprep import _options, _words
 
-# Verbs that no function calls, so that exceptions do not have their messages.
+# No function calls these verbs, so no exception has their messages.
 OTHER_VERBS = {"cache", "config", "demo", "doctor", "pack", "pipeline", "remote", "remove", "seal", "serve", "verify_report"}
-# Sources of files that the program writes, and of the help.
+# These sources contain the help, or texts of files that the program writes.
 OTHER_FILES = {"args.rs", "jobs.rs", "lock.rs", "overview.rs", "replaced.txt", "tests.rs"}
-# Texts of modes that no function uses, and the option of another program.
+# Messages of modes that no function uses, and a message about the option of another program.
 UNUSED = {
     "--replace installs the pack in place of the installed one",
     "write a report with --output DIR, or print a report with --json",

@@ -40,7 +40,7 @@ grade:
 
 @dataclass
 class Competition:
-    """A generated competition. An item is an index into `ids`, `answers`, `truth` and `level`, first the training items.
+    """A generated competition. An item is an index into `ids`, `answers`, `truth` and `level`. Training items come first.
 
     `answers` are texts, `truth` are the same answers as numbers, and `level` are the answers with mean 0. `files` maps the
     paths of public files to their contents, and `times` maps some of these paths to modification times.
@@ -93,7 +93,7 @@ class Competition:
         return np.where(keep, self.truth, other)
 
     def features(self, signal=0.8):
-        """Intended features: two predict the answer, the other ones do not."""
+        """Returns intended features. Two of them predict the answer, the others do not."""
         rng, n = self.rng, self.n
         return {
             "reading": [f"{v:.4f}" for v in self.level * signal + rng.normal(0, 1, n)],

@@ -55,7 +55,7 @@ fn bytes_on_disk(directories: &[PathBuf]) -> u64 {
     files.values().sum()
 }
 
-/// Published tables are hard links to objects of the cache.
+/// Published tables are hard links to objects of the cache, so removing only one of the two names frees no bytes.
 #[test]
 fn freed_bytes_are_those_of_files_without_further_links() {
     for options in [&["--keep-cache"][..], &[]] {

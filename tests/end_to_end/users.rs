@@ -612,8 +612,8 @@ fn a_closed_directory_of_the_cache_affects_no_other_competition() {
     }
 }
 
-/// An unreadable `prep.toml` in the user's own configuration directory is ignored, because services often run with another
-/// user's home directory. In all other directories, it is an error.
+/// An unreadable `prep.toml` in the user's own configuration directory is ignored, because services often run with
+/// another user's home directory. In all other directories, it is an error.
 #[test]
 fn a_prep_toml_that_cannot_be_read_is_named() {
     let Some(sandbox) = sandbox("a_prep_toml_that_cannot_be_read_is_named") else {

@@ -52,7 +52,7 @@ class ProgramError(RuntimeError):
 def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
     """Grades a table against answers. Returns `score`, `rounded`, `reason` and `is_answers`.
 
-    `score` and `rounded` are None for an invalid table. `is_answers` states whether the table is identical to the answers.
+    `score` and `rounded` are None for an invalid table. `is_answers` states whether the table equals the answers.
 
     Files `*.frame` are typed frames. All other files are CSVs.
     """

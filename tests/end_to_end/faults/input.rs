@@ -57,7 +57,7 @@ fn damaged_member_is_an_input_error() {
                     assert!(!world.sandbox.prepared(&world.id).exists(), "{note}");
                     for (failure, message) in failed {
                         let is_of_input = matches!(failure, Failure::Input | Failure::Check);
-                        // A query that doubles a changed number may fail, which is an error of the pipeline.
+                        // A query doubles a changed number. An overflow of the result is an error of the pipeline.
                         let is_too_large = failure == Failure::Pipeline
                             && message.contains("exceeds 64-bit integers");
                         assert!(
