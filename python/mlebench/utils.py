@@ -183,7 +183,7 @@ def extract(
     assert compressed.exists(), f"File `{compressed}` does not exist."
     assert compressed.is_file(), f"Path `{compressed}` is not a file."
     assert is_compressed(compressed), f"File `{compressed}` is not compressed."
-    # Upstream's default is one set per process, so upstream skips archives of earlier calls. This set is new.
+    # Upstream's calls share one default set, so they skip archives of earlier calls. Here, each call has a new set.
     done = set() if already_extracted is None else already_extracted
     unpack(compressed, dst)
     done.add(compressed)

@@ -1,4 +1,4 @@
-"""Tests that no message of the program that Python shows names an option or a command of the command line."""
+"""Tests that the messages of the program that Python shows do not name options or commands of the command line."""
 
 from __future__ import annotations
 

@@ -23,8 +23,11 @@ importlib.import_module(f"mlebench.competitions.{competition}.prepare").prepare(
 
 @dataclasses.dataclass
 class Sized:
-    """A competition: the function that makes its bundle, the number of units at scale 1, the name of a unit, the commands of a
-    copying tool (with {bundle} and {target}), and the scale above which upstream's script takes too long."""
+    """The benchmark of a competition.
+
+    `make` creates its bundle from a number of units, which is `units` at scale 1. `unit` is the name of a unit.
+    `commands` unpack {bundle} into {target}, and `tool` is their name in the table. Above the scale `upstream_until`,
+    upstream's script takes too long."""
     competition: str
     make: object
     units: int
@@ -41,7 +44,7 @@ class Sized:
         self.make(bundle, units)
         size = f"{units} {self.unit}, {bundle.stat().st_size / 1e6:.0f} MB"
         print(f"  {self.competition}: {size}", flush=True)
-        # The host of a virtual machine allocates memory on first use, which only the first run pays for.
+        # The host of a virtual machine allocates memory at its first use. Only the first run pays for this.
         runs = [prep(args, work, self.competition, pipelines=None) for _ in range(2)]
         ours = min(runs, key=lambda cost: cost.wall)
         rows = [Row(work.name, size, ours)]

@@ -40,10 +40,11 @@ grade:
 
 @dataclass
 class Competition:
-    """A generated competition. An item is an index into `ids`, `answers`, `truth` and `level`. Training items come first.
+    """A generated competition.
 
-    `answers` are texts, `truth` are the same answers as numbers, and `level` are the answers with mean 0. `files` maps the
-    paths of public files to their contents, and `times` maps some of these paths to modification times.
+    An item is an index into `ids`, `answers`, `truth` and `level`. Training items come before test items.
+    `answers` are texts, `truth` are the same answers as numbers, and `level` are the answers with mean 0. `files` maps
+    the paths of public files to their contents, and `times` maps some of these paths to modification times.
     """
 
     seed: int

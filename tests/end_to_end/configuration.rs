@@ -10,8 +10,8 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Returns the rows of the table below a heading: the code spans of the first cell, and the rest of the row.
-/// Without code spans, the first part is the entire cell.
+/// Returns the rows of the table below a heading: the code spans in the first cell, and the text of the other cells.
+/// If the first cell has no code spans, its entire text takes their place.
 fn rows(heading: &str) -> Vec<(Vec<String>, String)> {
     let page =
         fs::read_to_string(root().join("docs/reference/configuration.md")).expect("the page");

@@ -127,7 +127,7 @@ fn number_columns_are_doubles_even_for_integer_cells() {
         let found = result("a: number", &format!("a\n{cells}"), query);
         assert_eq!(found, expected, "{cells}");
     }
-    // A number that a query only passes on keeps pandas' text, but the next query still treats it as a number.
+    // If a query returns a number unchanged, the output has pandas' text. A further query still treats it as a number.
     assert_eq!(
         result("a: number", "a\n1\n2\n", "SELECT a FROM t"),
         "a\n1\n2\n"
@@ -149,8 +149,8 @@ fn number_columns_are_doubles_even_for_integer_cells() {
     );
 }
 
-/// If a row of an outer join has no match, the other table's cells are missing, even if the query selects only these
-/// cells.
+/// If a row of an outer join has no match, the other table's cells are missing. This must also hold if the query
+/// selects only these cells.
 #[test]
 fn unmatched_rows_of_a_join_have_missing_cells() {
     let wanted = "(SELECT 2 AS id UNION ALL SELECT 99 AS id UNION ALL SELECT 1 AS id)";

@@ -25,7 +25,7 @@ impl Lab {
         format!("file://{}", self.remote.path().display())
     }
 
-    /// Returns a machine that has pipelines and trusts the keys `trusted`, and the machine's own key.
+    /// Returns a machine and its own key. The machine has pipelines and trusts the keys `trusted`.
     pub fn machine(&self, trusted: &[&str], more: &str) -> (Sandbox, String) {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
@@ -40,7 +40,7 @@ impl Lab {
         (sandbox, key)
     }
 
-    /// Returns a machine that has prepared both competitions and uploaded their bundles, and the machine's key.
+    /// Returns a machine and its own key. The machine has prepared both competitions and uploaded their bundles.
     fn first(&self) -> (Sandbox, String) {
         let (one, key) = self.machine(&[], "mirror = true\n");
         one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));

@@ -61,7 +61,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     assert!(directory.join("public/train.csv").is_file());
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
 
-    // These files do not make the data stale, even if files in their own directories change.
+    // Unpublished files do not make the data stale. A new file in a directory of such files does not either.
     put(&directory.join("public/unpacked/2.txt"), "more");
     assert_eq!(sandbox.run_and_count_steps(Gallery::ID), 0);
 

@@ -127,7 +127,7 @@ fn missing_permissions_name_the_setting() {
     ended.stderr_has(&["no permission to", "`shared` or the umask 002"]);
 }
 
-/// The directory decides whether an object can be created or replaced.
+/// The permissions of its directory decide whether an object can be created or replaced, not those of the object.
 #[test]
 fn the_directory_of_an_object_is_the_obstacle() {
     let Some(sandbox) = sandbox("the_directory_of_an_object_is_the_obstacle") else {

@@ -68,7 +68,7 @@ fn a_failed_publication_keeps_the_time_of_the_record() {
     let record = sandbox.data().join("harbour/prepared.json");
     let before = time(&record);
     fs::remove_file(sandbox.prepared(Harbour::ID).join("public/train.csv")).expect("removed");
-    // The file is at the path of a directory of the next publication.
+    // The user has a directory at the path of a file that the run must publish.
     sandbox.write("data/harbour/prepared/public/train.csv/x", "mine");
     sandbox.run(Harbour::ID).code(4);
     assert_eq!(time(&record), before);

@@ -27,7 +27,7 @@ UNRANKED: dict[str, Any] = {name: False if name.endswith(("medal", "median")) el
     "is_lower_better": None
 }
 
-# For longer numbers, pandas' default parser gives different results than `float`.
+# If a number has more digits, pandas' default parser and `float` may give different results.
 _EXACT_DIGITS = 15
 
 

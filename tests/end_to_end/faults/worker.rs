@@ -28,7 +28,8 @@ pub struct Run {
     pub accesses: Vec<LoggedAccess>,
 }
 
-/// Returns the path of the library, if this process has preloaded it.
+/// Returns the path of the library to preload, which the first call compiles. Returns `None` if the system cannot
+/// compile or preload it.
 pub fn preloaded() -> Option<&'static Path> {
     static LIBRARY: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let made = LIBRARY.get_or_init(|| {
