@@ -207,7 +207,7 @@ def rides(bundle, count):
 
 
 def comments(bundle, count):
-    """Creates comments with line breaks and quotes and six columns of labels, and as many comments without labels."""
+    """Creates a bundle of comments of users, which contain line breaks and quotes: `count` with labels, `count` without."""
     draw = random.Random(0)
     labels = "toxic severe_toxic obscene threat insult identity_hate".split()
     long = "".join(f'{text(draw, 20)}.\n""{text(draw, 2)}"", {text(draw, 12)}\n' for n in range(500))

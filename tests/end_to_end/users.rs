@@ -355,7 +355,7 @@ fn a_closed_directory_of_the_cache_does_not_end_stat_and_verify() {
     shared(&sandbox, two, &["cache", "gc"])
         .code(6)
         .stderr_has(&["mode 2700"]);
-    // The directory of a competition is closed, and not the file in it.
+    // Other users cannot enter the directory of this competition, although they may read the file in it.
     let home = sandbox.data().join(Harbour::ID);
     fs::set_permissions(&home, fs::Permissions::from_mode(0o2700)).expect("a mode");
     let run = shared(&sandbox, two, &["run", Harbour::ID, "--source", "source"]);

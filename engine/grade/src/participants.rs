@@ -158,7 +158,7 @@ fn requirement(name: &str, parameters: &Value) -> Option<String> {
             text("from")
         ),
         "drop_unknown" => format!(
-            "Rows are ignored if the answers do not have their value of the column {}.",
+            "Rows whose value in the column {} does not occur in the answers are ignored.",
             text("column")
         ),
         "align" if choice("check") == Some("none") => format!(
@@ -174,7 +174,7 @@ fn requirement(name: &str, parameters: &Value) -> Option<String> {
             text("by")
         ),
         "join" => format!(
-            "Rows are paired by {}. Rows with other values than the answers are ignored.",
+            "Rows are paired by {}. Rows whose values do not occur in the answers are ignored.",
             text("by")
         ),
         _ => return None,

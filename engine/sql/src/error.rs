@@ -189,9 +189,9 @@ impl QueryError {
         }
     }
 
-    /// Returns an action that corrects the query. For a missing column, lists the columns of `tables`.
+    /// Returns a text that shows how to correct the query. For a missing column, the text lists the columns of `tables`.
     ///
-    /// If no column has a similar name, `undeclared` is appended to this list.
+    /// If no column has a similar name, the text `undeclared` follows the list.
     pub fn help_with(&self, tables: &[(String, Vec<String>)], undeclared: &str) -> Option<String> {
         let Some(missing) = self.missing_column() else {
             return self.help().map(str::to_owned);

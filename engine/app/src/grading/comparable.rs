@@ -259,9 +259,8 @@ impl Comparability {
 
     /// Returns the name of the variant for reports, and the reasons why scores are not comparable.
     ///
-    /// `prepared` is the variant of the data, such as `v1`. For verified data of a built-in pipeline, the name is `prepared`.
-    /// For data of a custom pipeline, the name is `own`. For changed or unverified data, the name is `prepared` with a
-    /// suffix such as `-changed`.
+    /// The parameter `prepared` is the variant of the data. Verified data of a built-in pipeline keep this name, for example
+    /// "v1". Changed or unverified data get a suffix, as in "v1-changed". The name of data of a custom pipeline is "own".
     pub(crate) fn variant(&self, prepared: &str) -> GradedData {
         let name = match self {
             _ if self.is_own() => OWN_VARIANT.to_owned(),

@@ -236,7 +236,7 @@ impl Plan {
     /// # Errors
     /// Returns an error if the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
-        // If no missing file can be downloaded, for example without credentials, no disk space is needed for it. The run
+        // If none of the missing files can be downloaded, for example without credentials, they need no disk space. The run
         // continues, and the step of each missing bundle reports the reason.
         let network = |input: &MissingInput<'_>| match input.source {
             None => task.network.get(),

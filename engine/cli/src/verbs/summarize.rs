@@ -336,8 +336,8 @@ impl SummarizeArgs {
                 let text = format!("{label}no figures for {}: {error}", sets.join(", "));
                 if is_empty || self.names_sets() {
                     let error = CliError::new(Exit::Input, text);
-                    // Prints the help only once, because it applies to all sets. The warning about ungraded runs already
-                    // contains their help.
+                    // The help applies to all sets, so only the first error gets it. If there are ungraded runs, the
+                    // warning about them has already shown it.
                     let error = match exit {
                         _ if !experiment.ungraded_runs.is_empty() => error,
                         Exit::Success if shows_competitions => error.help(HELP_INCOMPLETE),

@@ -385,7 +385,7 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
             let end = (a.max(b) - 1.0, y.to_pixel(0.0));
             canvas.bar((a.min(b), y.to_pixel(*fraction)), end, TEAMS);
         }
-        let (mut free, mut row) = (f64::NEG_INFINITY, 0.0);
+        let (mut previous, mut row) = (f64::NEG_INFINITY, 0.0);
         for same in lines.chunk_by(|a, b| (x.to_pixel(a.1) - x.to_pixel(b.1)).abs() < 2.0) {
             let Some((_, value, color)) = same.last() else {
                 continue;
@@ -394,9 +394,9 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
             let top = (place, LABELS_HEIGHT - 6.0);
             canvas.dashes((place, y.to_pixel(0.0)), top, color);
             // If names would overlap, write them in separate rows.
-            let is_near = place - free < 40.0 * same.len() as f64;
+            let is_near = place - previous < 40.0 * same.len() as f64;
             row = if is_near { (row + 1.0) % 4.0 } else { 0.0 };
-            free = place;
+            previous = place;
             let names: Vec<&str> = same.iter().map(|(name, ..)| *name).collect();
             let room = 20.0 * names.len() as f64;
             let anchor = match place {

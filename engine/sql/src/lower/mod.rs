@@ -57,7 +57,8 @@ pub(crate) enum Sides {
 pub(crate) struct Lowering<'a> {
     pub tables: &'a Tables,
     pub catalog: &'a Catalog,
-    /// The columns that are represented by the origins of their cells, not by values.
+    /// The columns that the query only passes on. In place of values, the plan contains the origins of their cells: references
+    /// to the rows of a table.
     pub opaque: &'a BTreeSet<ColumnId>,
     pub limits: &'a QueryLimits,
     pub options: Arc<ConfigOptions>,

@@ -154,14 +154,15 @@ fn exact_relation(
 /// Returns whether the cells of a column may be codes, each of which stands for one answer. `different` is the number of
 /// different cells. `equal` is the fraction of cells that are spelled like the answer.
 pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
-    // Many values with one answer each are groups, and different groups in the test part are legitimate.
+    // If there are many different values, and each has one answer, they identify groups such as patients. The test part may
+    // have other groups, so the values reveal nothing.
     if different * 4 > answers.len() {
         return false;
     }
     let classes = answers.iter().collect::<HashSet<_>>().len();
     let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
-    // If some cells equal the answer and others do not, the task is to rewrite the cells. Then equal cells have equal
-    // answers although they are not codes.
+    // If some cells equal the answer and others do not, the task is to rewrite the cells, for example to normalize texts. Then
+    // equal cells have equal answers, although they are not codes.
     let is_input = is_word && (0.1..0.9).contains(&equal);
     different <= 20.max(5 * classes) && !is_input
 }

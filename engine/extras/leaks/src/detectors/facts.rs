@@ -241,8 +241,8 @@ impl MeasuredFact<'_> {
         let (gain, cells, name) = (&best.gain, &self.cells, self.name);
         let channel = self.channel;
         let answers: Vec<&str> = label.values.iter().collect();
-        // If items are sorted by this fact, neighbours may have similar answers although the answers are not sorted. Then
-        // the finding is only a note.
+        // In the order of this fact, neighbouring items have similar answers, but the answers themselves are not sorted.
+        // Such a finding is only a note.
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
         let different: HashSet<&str> = cells.iter().flatten().copied().collect();

@@ -49,6 +49,7 @@ fn quotes(world: &World, facts: &mut ItemFacts) {
         let place = texts.binary_search_by(|(path, _)| path.cmp(&shown.path));
         let text = place.ok().and_then(|place| texts.get(place));
         let Some((_, text)) = text else { continue };
+        // A row is a string with one character for each cell, and with a final `r` if the line ends with CR LF.
         let rows = cells::quotes(text, delimiter);
         for (row, item) in rows.iter().zip(items) {
             let Some(item) = item.filter(|item| world.has_facts(*item)) else {

@@ -101,7 +101,8 @@ impl Channel {
     }
 }
 
-/// Further facts are ignored. Documents whose keys are unknown ids would otherwise add one fact per id.
+/// Maximum number of facts about all items. More facts are ignored. Without this limit, a document whose keys are unknown ids
+/// would add one fact per id.
 const MAX_FACTS: usize = 3_000;
 
 /// Values with more bytes are truncated, because the first bytes suffice to distinguish values.

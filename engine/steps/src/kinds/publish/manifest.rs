@@ -42,7 +42,7 @@ pub struct Manifest {
     pub competition: String,
     /// Variant of the pipeline.
     pub variant: String,
-    /// False during and after an interrupted publication.
+    /// False while a publication runs, and after an interrupted one.
     pub complete: bool,
     /// Key of the publication. Equal keys mean equal trees.
     pub key: Digest,
