@@ -35,8 +35,9 @@ const SHELLS: [(&str, &[&str]); 3] = [
         &[
             "-f",
             "-c",
-            r#"compdef() { :; }; source "./$1"; shift; _describe() { print -l -- "${(@P)3}" }
-            words=("$@"); CURRENT=$#; _clap_dynamic_completer_prep"#,
+            // As at the first completion, the script is the body of the function `_prep`.
+            r#"compdef() { :; }; _describe() { print -l -- "${(@P)3}" }
+            functions[_prep]="$(<"$1")"; shift; words=("$@"); CURRENT=$#; _prep"#,
             "zsh",
         ],
     ),

@@ -50,6 +50,9 @@ fn ctrl_c_ends_the_wait_for_a_directory_being_published() {
     ended.code(130).stderr_has(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     drop(held);
+    // The next run continues the stopped one, so it has the same options.
+    let next = sandbox.prep(&["plan", Harbour::ID]).code(0);
+    next.stderr_has(&["as last time: --source=", "--skip-verification"]);
     let list = || sandbox.prep(&["list", Harbour::ID]).code(0).stdout;
     assert!(list().contains("not prepared: the last run was stopped"));
     sandbox.run_and_count_steps(Harbour::ID);

@@ -35,16 +35,24 @@ pub fn answer() {
 pub fn script(shell: &str) -> Option<String> {
     let shells = Shells::builtins();
     let mut script = Vec::new();
-    let shell = shells.completer(shell)?;
-    let written = shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script);
+    let completer = shells.completer(shell)?;
+    let written = completer.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script);
     written.ok()?;
     let script = String::from_utf8(script).ok()?;
-    Some(
-        BASH_PATCHES
+    Some(match shell {
+        "bash" => BASH_PATCHES
             .iter()
             .fold(script, |script, (old, new)| script.replace(old, new)),
-    )
+        "zsh" => script + ZSH_END,
+        _ => script,
+    })
 }
+
+/// The end of the script for zsh. At the first completion, zsh executes the script as the function `_prep`, which must complete.
+const ZSH_END: &str = r#"if [[ "${funcstack[1]}" == _prep ]]; then
+    _clap_dynamic_completer_prep "$@"
+fi
+"#;
 
 /// Replacements in the script for bash. Bash separates words at the characters of `COMP_WORDBREAKS`, for example at `:` and
 /// `=`, and replaces only the text after the last of these characters. Therefore the script joins words without a space

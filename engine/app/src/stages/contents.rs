@@ -25,8 +25,11 @@ use crate::task::Task;
 
 /// Returns the record of a competition in the data directory of the task's variant.
 ///
-/// If the competition was never prepared in this data directory, returns a record that contains only the path of the user's
-/// directory of bundles. The path comes from the last failed run, or from the record of another variant.
+/// If the last run was stopped, the record contains the options of this run, because the next run continues it.
+///
+/// If the competition was never prepared in this data directory, and no run of it was stopped, returns a record that contains
+/// only the path of the user's directory of bundles. The path comes from the last failed run, or from the record of another
+/// variant.
 pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
     if let Some(record) = &task.options.scratch {
         return Ok(record.clone());
@@ -38,14 +41,28 @@ pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
     for variant in std::iter::once(own).chain(others) {
         let data_dir = task.settings.data_dir_of(&variant);
         let manifest = prepared::replaceable_manifest(&data_dir, id)?;
-        match manifest.and_then(|manifest| manifest.preparation) {
-            Some(found) if variant == task.options.variant => return Ok(found),
-            found => {
-                let failed = || Some(FailedRun::read(&data_dir, id)?.preparation);
-                let source = found.or_else(failed).and_then(|found| found.options.source);
-                record.options.source = record.options.source.or(source);
+        let found = manifest.and_then(|manifest| manifest.preparation);
+        let failed = FailedRun::read(&data_dir, id);
+        if variant == task.options.variant {
+            let stopped = failed.as_ref().filter(|run| run.message.is_none());
+            let options = stopped.map(|run| run.preparation.options.clone());
+            match (found, options) {
+                (Some(found), options) => {
+                    let options = options.unwrap_or_else(|| found.options.clone());
+                    return Ok(PreparationRecord { options, ..found });
+                }
+                (None, Some(options)) => {
+                    record.options = options;
+                    return Ok(record);
+                }
+                (None, None) => {}
             }
+        } else if let Some(found) = found {
+            record.options.source = record.options.source.or(found.options.source);
+            continue;
         }
+        let source = failed.and_then(|run| run.preparation.options.source);
+        record.options.source = record.options.source.or(source);
     }
     Ok(record)
 }

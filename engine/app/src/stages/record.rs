@@ -154,8 +154,8 @@ fn note_preparation(
     }
 }
 
-/// Records a run that failed or was stopped, if it found a bundle or ran a step. Records nothing if the run left out
-/// the competition. Ignores errors of writing. `error` is the error of this stage, if any.
+/// Records that a competition failed or was stopped. If no bundle was found and no step ran, records only a stopped run. Records
+/// nothing if the run left out the competition. Ignores errors of writing. `error` is the error of this stage, if any.
 fn note_failure(
     ended: &Ended,
     competition: &Competition,
@@ -169,7 +169,8 @@ fn note_failure(
         name.is_some_and(|name| ended.watch.is_optional(id, name))
     };
     let has_started = competition.bundle.is_some() || ended.run_and_reused(id).0 > 0;
-    if !has_started || failures.iter().any(is_left_out) {
+    // The next run continues a stopped run, so it needs the options for all competitions.
+    if !(has_started || ended.is_interrupted()) || failures.iter().any(is_left_out) {
         return Ok(());
     }
     let record = origins::record(competition, &origins_of_run(ended, competition)?, None);

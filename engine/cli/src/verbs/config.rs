@@ -204,8 +204,12 @@ const FORMS: [(&str, Form); 6] = [
 impl CompletionsArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         match (self.form, self.output.path()) {
-            (Some(shell), _) => {
+            (Some(shell), file) => {
                 let script = completion::script(shell).unwrap_or_default();
+                if let Some(directory) = file.and_then(Path::parent) {
+                    let created = std::fs::create_dir_all(directory);
+                    created.map_err(|error| Error::writing("create", directory, &error))?;
+                }
                 self.output.write(session, &script)?;
             }
             (None, Some(directory)) => write_pages((session.command)(), directory)?,

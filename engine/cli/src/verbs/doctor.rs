@@ -415,6 +415,8 @@ fn memory_within(memory: u64, usable: Option<(u64, MemoryLimit)>) -> CheckResult
     if memory >= MIN_MEMORY_BYTES {
         return CheckResult::ok("memory", text);
     }
+    let wanted = units::bytes(MIN_MEMORY_BYTES);
+    let text = format!("{text}, but large competitions may need {wanted}");
     let help = match limit {
         MemoryLimit::AddressSpace => "raise the limit of the address space (`ulimit -v`)".into(),
         _ if usable >= MIN_MEMORY_BYTES => Remedy::RaiseMemory,

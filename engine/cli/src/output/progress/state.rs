@@ -22,7 +22,7 @@ pub(super) struct State {
     begun: Instant,
     /// Number of steps that may run.
     pub(super) steps: usize,
-    /// Number of steps that have ended.
+    /// Number of steps that have ended, without those that were stopped.
     pub(super) ended: usize,
     pub(super) running: BTreeMap<StepName, Running>,
     pub(super) fraction: Fraction,
@@ -116,7 +116,9 @@ impl State {
                 kind,
                 outcome,
             } => {
-                self.ended += 1;
+                // Steps that were stopped, or were never started, are not progress.
+                let is_stopped = matches!(outcome, StepOutcome::Cancelled);
+                self.ended += usize::from(!is_stopped);
                 let name = (competition.clone(), step.clone());
                 let mut bytes = 0;
                 let running = self.running.remove(&name);
@@ -127,7 +129,9 @@ impl State {
                     self.bytes += bytes;
                     self.files += running.counters.files.load(Ordering::Relaxed);
                 }
-                self.fraction.end(&name, bytes);
+                if !is_stopped {
+                    self.fraction.end(&name, bytes);
+                }
                 let competition_progress =
                     self.competitions.entry(competition.clone()).or_default();
                 competition_progress.remaining = competition_progress.remaining.saturating_sub(1);
@@ -137,7 +141,7 @@ impl State {
                     // The summary at the end of the run prints the cause.
                     lines.push(format!("{competition}/{step}: failed"));
                 }
-                competition_progress.stopped |= matches!(outcome, StepOutcome::Cancelled);
+                competition_progress.stopped |= is_stopped;
                 if competition_progress.first.is_some() {
                     competition_progress.last = Some(Instant::now());
                 }
@@ -183,7 +187,8 @@ impl State {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
         if self.competitions.len() > 1 {
-            let ended = self.competitions.values().filter(|one| one.remaining == 0);
+            let ended = self.competitions.values();
+            let ended = ended.filter(|one| one.remaining == 0 && !one.stopped);
             facts.push(format!(
                 "{} of {} competitions",
                 ended.count(),
@@ -451,6 +456,7 @@ mod tests {
                 .any(|line| line.starts_with("a: stopped after"));
             assert_eq!(stopped, step == "y", "{lines:?}");
         }
+        assert_eq!(state.facts()[..2], ["0 of 2 steps", "0 %"]);
     }
 
     #[test]
