@@ -37,7 +37,7 @@ const SHELLS: [(&str, &[&str]); 3] = [
             "-c",
             // As at the first completion, the script is the body of the function `_prep`.
             r#"compdef() { :; }; _describe() { print -l -- "${(@P)3}" }
-            functions[_prep]="$(<"$1")"; shift; words=("$@"); CURRENT=$#; _prep"#,
+            functions[_prep]="$(<"$1")"; shift; words=("$@"); CURRENT=$#; _prep; true"#,
             "zsh",
         ],
     ),
