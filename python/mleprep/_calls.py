@@ -14,6 +14,7 @@ import re
 import shlex
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -22,7 +23,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 from mleprep import _envelope, _options, _program, _progress, _words
-from mleprep._options import Graded, Path_, verb
+from mleprep._options import Graded, Path_, Reports, verb
 from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepError, PrepWarning, UsageError, error_of
 from mleprep.results import (
@@ -42,8 +43,6 @@ else:
     Submission = Any
 #: Competitions: ids, records, or the results of another function. A record implies its data directory and variant.
 Ids = str | Record | Iterable[str | Record]
-#: Grading reports: files, directories, or grades with reports.
-Reports = Path_ | Graded | Iterable[Path_ | Graded]
 _Kind = TypeVar("_Kind")
 
 
@@ -179,7 +178,7 @@ def summarize(
     """Computes leaderboard figures of an experiment from grading reports.
 
     The reports are files, directories, or results of `grade` and `grade_all` with `output`. The keys of a mapping are
-    names of experiments.
+    names of experiments. The figures are those of entire reports, so some of the grades of a report are an error.
     """
     if isinstance(reports, Mapping):
         if options.get("name") is not None:
@@ -366,12 +365,26 @@ def _as_list(submissions: Sequence[Any]) -> Iterator[Sequence[Path_]]:
 
 def _reports(reports: Reports, name: str) -> Sequence[str]:
     """Returns the paths of reports. Replaces grades with the paths of their reports, each path once."""
-    all_reports = [reports] if isinstance(reports, (str, os.PathLike, Graded)) else [*reports]
-    grades = [one for one in all_reports if isinstance(one, Graded)]
-    if any(grade.path is None for grade in grades):
-        raise TypeError(f"`{name}` contains a grade without a report; pass `output` to the function that grades")
-    others = [one for one in all_reports if not isinstance(one, Graded)]
-    return _paths([*others, *dict.fromkeys(cast(Path, grade.path) for grade in grades)], name)
+    paths: Sequence[Path_] = []
+    counts: Counter[Path] = Counter()
+    for one in [reports] if isinstance(reports, (str, os.PathLike, Graded)) else reports:
+        if isinstance(one, (str, os.PathLike)):
+            paths = [*paths, one]
+            continue
+        for grade in [one] if isinstance(one, Graded) or not isinstance(one, Iterable) else one:
+            if not isinstance(grade, Graded):
+                kinds = "paths, or results of `grade` and `grade_all`"
+                raise TypeError(f"`{name}` must be {kinds}, but contains a {type(grade).__name__}")
+            if grade.path is None:
+                raise TypeError(f"`{name}` contains a grade without a report; pass `output` to the function that grades")
+            counts[grade.path] += 1
+    found = _paths([*paths, *counts], name)
+    for path, count in counts.items():
+        total = len(json.loads(path.read_text(encoding="utf-8"))["competition_reports"])
+        if count < total:
+            message = f"`{name}` contains {count} of the {total} grades in {path}, but the figures are those of entire reports"
+            raise UsageError(message, code=2, help="pass all grades of the report, or grade the selected submissions again")
+    return found
 
 
 def _in_directory(file: Path_, name: str) -> str:

@@ -41,6 +41,8 @@ class Graded(Protocol):
     def path(self) -> Path | None: ...
 
 
+#: Grading reports: files, directories, or results of `grade` and `grade_all` with reports.
+Reports = Input | Graded | Iterable[Input | Graded | Iterable[Graded]]
 Progress = bool | Callable[[str], object]
 Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev", "own"]
 
@@ -178,7 +180,7 @@ class FetchCheckRules(Selection, Unit, total=False):
 
 class Report(Selection, Variant, total=False):
     grading: Annotated[
-        Input | Graded | Iterable[Input | Graded] | Mapping[str, Input | Graded | Iterable[Input | Graded]] | None,
+        Reports | Mapping[str, Reports] | None,
         "grading reports of prep or of upstream, or grades with reports; the keys of a mapping are names of experiments",
     ]
 

@@ -74,12 +74,20 @@ def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
     for reports, count in ((grade, 1), (grades, 2), ([grade, *grades], 3)):
         [figures] = mleprep.summarize(reports)[0].competitions
         assert figures.runs == count
-    page = mleprep.report(ID, output=tmp_path / "page.html", grading={"alice": grades, "bob": grade}, data_dir=data_dir)
+    page = mleprep.report(ID, output=tmp_path / "page.html", grading={"alice": [grades], "bob": grade}, data_dir=data_dir)
     assert "alice" in page.path.read_text() and "bob" in page.path.read_text()
     with pytest.raises(TypeError, match="`reports` contains a grade without a report; pass `output`"):
         mleprep.summarize(mleprep.grade(sample, ID, **given))
-    both = mleprep.summarize({"alice": grades, "bob": [grade]})
-    assert both.ids == ["alice", "bob"] and [one.competitions[0].runs for one in both] == [2, 1]
+    others = mleprep.grade_all(tmp_path / "b.jsonl", output=tmp_path / "others", **given)
+    both = mleprep.summarize({"alice": [grades, others], "bob": iter([grade])})
+    assert both.ids == ["alice", "bob"] and [one.competitions[0].runs for one in both] == [4, 1]
+    [figures] = mleprep.summarize([grades, tmp_path / "others", grade])[0].competitions
+    assert figures.runs == 5
+    for some in (grades[:1], grades[0], [others, [*grades][1:]]):
+        with pytest.raises(mleprep.UsageError, match=f"`reports` contains 1 of the 2 grades in {grades[0].path}, but"):
+            mleprep.summarize(some)
+    with pytest.raises(mleprep.UsageError, match="`grading` contains 1 of the 2 grades in"):
+        mleprep.report(ID, output=tmp_path / "page.html", grading={"alice": grades[:1]}, data_dir=data_dir)
     with pytest.raises(TypeError, match="`name` cannot be used with a mapping"):
         mleprep.summarize({"alice": grades}, name="bob")
     with pytest.raises(mleprep.UsageError, match="the experiment `bob` has no reports"):
