@@ -27,8 +27,9 @@ from mleprep._options import Graded, Path_, Reports, verb
 from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepError, PrepWarning, UsageError, error_of
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plans,
-    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why, prepared_path,
+    Audits, BundleListings, Bundles, Competition, Competitions, Difference, Digests, Experiment, Experiments, Export, Grade,
+    Grades, LeakSearches, Plans, Prepared, Ranking, Record, ReportPage, Results, RulesChecks, Runs, Validation, Why,
+    prepared_path,
 )
 
 
@@ -47,9 +48,9 @@ _Kind = TypeVar("_Kind")
 
 
 @verb
-def list(ids: Ids = (), **options: Unpack[_options.Listing]) -> Results[Competition]:
+def list(ids: Ids = (), **options: Unpack[_options.Listing]) -> Competitions:
     """Lists competitions and the state of their data. Without ids and sets, lists all competitions."""
-    return _call("list", Results[Competition], _ids(ids), options)
+    return _call("list", Competitions, _ids(ids), options)
 
 
 @verb
@@ -83,21 +84,21 @@ def run(ids: Ids = (), **options: Unpack[_options.Run]) -> Runs:
 
 
 @verb
-def fetch(ids: Ids = (), **options: Unpack[_options.Fetch]) -> Results[Bundle]:
+def fetch(ids: Ids = (), **options: Unpack[_options.Fetch]) -> Bundles:
     """Downloads bundles and returns their paths."""
-    return _call("fetch", Results[Bundle], _ids(ids), options)
+    return _call("fetch", Bundles, _ids(ids), options)
 
 
 @verb
-def fetch_list(ids: Ids = (), **options: Unpack[_options.FetchList]) -> Results[BundleListing]:
+def fetch_list(ids: Ids = (), **options: Unpack[_options.FetchList]) -> BundleListings:
     """Lists the files of bundles without downloading them."""
-    return _call("fetch_list", Results[BundleListing], _ids(ids), options)
+    return _call("fetch_list", BundleListings, _ids(ids), options)
 
 
 @verb
-def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]) -> Results[Rules]:
+def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]) -> RulesChecks:
     """Checks whether you accepted the rules of competitions on Kaggle. Check `state` of the records."""
-    return _call("fetch_check_rules", Results[Rules], _ids(ids), options, answers=(0, 4, 7))
+    return _call("fetch_check_rules", RulesChecks, _ids(ids), options, answers=(0, 4, 7))
 
 
 @verb
@@ -127,15 +128,15 @@ def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) 
 
 
 @verb
-def leaks(ids: Ids = (), **options: Unpack[_options.Leaks]) -> Results[Leaks]:
+def leaks(ids: Ids = (), **options: Unpack[_options.Leaks]) -> LeakSearches:
     """Searches prepared data for hints at the answers. Findings raise no exception."""
-    return _call("leaks", Results[Leaks], _ids(ids), options, answers=(0, 1, 5))
+    return _call("leaks", LeakSearches, _ids(ids), options, answers=(0, 1, 5))
 
 
 @verb
-def audit(ids: Ids = (), **options: Unpack[_options.Audit]) -> Results[Audit]:
+def audit(ids: Ids = (), **options: Unpack[_options.Audit]) -> Audits:
     """Explains why prepared files differ from the published ones. Differences raise no exception."""
-    return _call("audit", Results[Audit], _ids(ids), options, answers=(0, 5))
+    return _call("audit", Audits, _ids(ids), options, answers=(0, 5))
 
 
 @verb
@@ -174,7 +175,7 @@ def export(id: Ids, output: Path_, **options: Unpack[_options.Export]) -> Export
 @verb
 def summarize(
     reports: Reports | Mapping[str, Reports] = (), **options: Unpack[_options.Summarize]
-) -> Results[Experiment]:
+) -> Experiments:
     """Computes leaderboard figures of an experiment from grading reports.
 
     The reports are files, directories, or results of `grade` and `grade_all` with `output`. The keys of a mapping are
@@ -184,7 +185,7 @@ def summarize(
         if options.get("name") is not None:
             raise TypeError("`name` cannot be used with a mapping, whose keys are the names")
         each = [summarize(one, **cast(_options.Summarize, {**options, "name": name})) for name, one in reports.items()]
-        joined = Results((row for found in each for row in found), Experiment)
+        joined = Experiments((row for found in each for row in found), Experiment)
         joined.json = {"experiments": [row.json for row in joined]}
         joined.failed = tuple(one for found in each for one in found.failed)
         return joined
@@ -192,7 +193,7 @@ def summarize(
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
         raise UsageError("no reports are given", code=2, help=help)
-    return _call("summarize", Results[Experiment], given, options)
+    return _call("summarize", Experiments, given, options)
 
 
 @verb
@@ -221,7 +222,7 @@ def grade(
 def grade_all(
     submissions: Path_ | Iterable[Path_ | tuple[str, Path_]] | Mapping[str, Path_], *, output: Path_, log: bool = True,
     **options: Unpack[_options.GradingList],
-) -> Results[Grade]:
+) -> Grades:
     """Grades the submissions of a list or of runs, and writes one report to `output`.
 
     `submissions` is a list of pairs of an id and a file, a mapping from ids to files, the file of one list (JSON Lines),
@@ -246,7 +247,7 @@ def grade_all(
             raise UsageError("no submissions are given", code=2, help=help)
         # A message about an entry names its list by path. For a temporary list, it must name the parameter instead.
         names = {} if places is elements else {given[0]: "submissions"}
-        return _call("grade_all", Results[Grade], given, options, extra=extra, names=names)
+        return _call("grade_all", Grades, given, options, extra=extra, names=names)
 
 
 @verb

@@ -231,7 +231,7 @@ REPLACED = {
     "--list": "mleprep.fetch_list",
     "--check-rules": "mleprep.fetch_check_rules",
     "--keep-going": "check=False",
-    "--per-competition": "the attribute `competitions` of the result",
+    "--per-competition": "the field `competitions` of the records",
 }
 #: Functions that also work if the data directory does not exist yet.
 _WITHOUT_DATA = {"list", "plan", "why", "run", "fetch", "fetch_list", "fetch_check_rules", "summarize"}

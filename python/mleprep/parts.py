@@ -587,6 +587,11 @@ def is_part(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Part)
 
 
+def __dir__() -> list[str]:
+    """Returns the names of the types, for completion."""
+    return [name for name, one in globals().items() if is_part(one) or typing.get_origin(one) is Literal]
+
+
 def columns(kind: type[Part]) -> dict[str, Any]:
     """Returns the columns of a frame of parts: the names and the declared types of the values in `cells`."""
     found: dict[str, Any] = {}

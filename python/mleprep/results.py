@@ -480,7 +480,7 @@ class Results(Sequence[Row], Generic[Row]):
         self.json = {"competitions": [row.json for row in self._rows]}
 
     @overload
-    def __getitem__(self, key: SupportsIndex | str) -> Row: ...
+    def __getitem__(self, key: int | str) -> Row: ...
     @overload
     def __getitem__(self, key: slice) -> Results[Row]: ...
     def __getitem__(self, key: SupportsIndex | str | slice) -> Row | Results[Row]:
@@ -516,9 +516,15 @@ class Results(Sequence[Row], Generic[Row]):
         return iter(self._rows)
 
     def __repr__(self) -> str:
+        kind = f" {self._kind.__name__}" if type(self) is Results else ""
+        failed = f"{len(self.failed)} failed" if self.failed else ""
         ids = ", ".join([*self.ids[:3], *(["..."] if len(self) > 3 else [])])
-        failed = f"; {len(self.failed)} failed" if self.failed else ""
-        return f"{type(self).__name__}({len(self)} {self._kind.__name__}{ids and ': '}{ids}{failed})"
+        shown = "; ".join(filter(None, [self._summary() if self._rows else "", ids, failed]))
+        return f"{type(self).__name__}({len(self)}{kind}{shown and ': '}{shown})"
+
+    def _summary(self) -> str:
+        """Returns numbers for `repr`."""
+        return ""
 
     def _ipython_key_completions_(self) -> Sequence[str]:
         return self.ids
@@ -556,13 +562,14 @@ class Results(Sequence[Row], Generic[Row]):
         return _tables.frame(rows, {"id": str, **declared}, library)
 
     def _repr_html_(self) -> str:
+        left_out = [{"left_out": one} for one in getattr(self, "left_out", ())]
         if len(self._rows) == 1 and not self.failed:
-            return self._rows[0]._repr_html_()
+            return self._rows[0]._repr_html_() + _html.tables(left_out)
         rows = [cells for row in self._rows for cells in row._rows()]
         details = [{"id": row.id, **cells} for row in self._rows for cells in row._details()]
         # The row of a record contains the failures of its competition.
         failures = [failure._row() for failure in self.failed if failure.id not in self.ids]
-        return _html.tables(rows, failures, details) or "<em>no competitions</em>"
+        return _html.tables(rows, failures, details, left_out) or "<em>no competitions</em>"
 
 
 def _kinds_of_parts(kind: type) -> dict[str, Any]:
@@ -571,8 +578,49 @@ def _kinds_of_parts(kind: type) -> dict[str, Any]:
     return {name: typing.get_args(of)[0] for name, of in hints.items() if typing.get_origin(of) is tuple}
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
+
+
 def _part_row(of: str, part: Any) -> dict[str, Any]:
     return cells(part) if isinstance(part, Part) else {of: part}
+
+
+# A class for each function, because completion in notebooks knows the type of a list's records only from its class.
+class Competitions(Results[Competition]):
+    """The results of `list`."""
+
+
+class Bundles(Results[Bundle]):
+    """The results of `fetch`."""
+
+
+class BundleListings(Results[BundleListing]):
+    """The results of `fetch_list`."""
+
+
+class RulesChecks(Results[Rules]):
+    """The results of `fetch_check_rules`."""
+
+
+class LeakSearches(Results[Leaks]):
+    """The results of `leaks`."""
+
+
+class Audits(Results[Audit]):
+    """The results of `audit`."""
+
+
+class Experiments(Results[Experiment]):
+    """The results of `summarize`."""
+
+
+class Grades(Results[Grade]):
+    """The results of `grade_all`."""
+
+    def _summary(self) -> str:
+        valid, medals = sum(map(bool, self)), sum(one.medal is not None for one in self)
+        return f"{valid} valid, {_counted(medals, 'medal')}"
 
 
 class Runs(Results[Prepared]):
@@ -598,8 +646,8 @@ class Plans(Results[Plan]):
     #: None if a run downloads nothing.
     disk: DiskNeed | None
 
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}; {sum(plan.steps_to_run for plan in self._rows)} steps to run)"
+    def _summary(self) -> str:
+        return f"{_counted(sum(plan.steps_to_run for plan in self), 'step')} to run"
 
 
 class Digests(Results[Digest]):

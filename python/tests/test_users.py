@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from conftest import ID
 from mleprep import _envelope, _options, parts
 from mleprep.parts import Failure
+from test_types import FUNCTIONS, returned
 
 QUIET: Any = {"progress": False}
 
@@ -175,3 +177,18 @@ def test_errors_of_the_system_name_the_parameter(data_dir: Path, tmp_path: Path)
         with pytest.raises(kind) as raised:
             call()  # type: ignore[no-untyped-call]
         assert f"for `{name}`" in str(raised.value) and raised.value.filename == str(path) and raised.value.errno
+
+
+def test_notebooks_complete_the_fields_of_records() -> None:
+    """jedi, which completes in IPython, knows an object in a notebook only by its class."""
+    jedi = pytest.importorskip("jedi")
+    for name in FUNCTIONS:
+        group, row = returned(name)
+        if group is row:
+            continue
+        found = group([], row)
+        for code in ("found[0].", 'found["x"].', "for one in found:\n    one."):
+            names = {one.name for one in jedi.Interpreter(code, [{"found": found}]).complete()}
+            assert {one.name for one in dataclasses.fields(row)} <= names and not names & {"ids", "failed"}, (name, code)
+    assert {one.name for one in jedi.Interpreter("mleprep.parts.", [{"mleprep": mleprep}]).complete()} == {*dir(parts)}
+    assert {"Estimate", "Medal"} <= {*dir(parts)} and not {"re", "dataclass", "cells"} & {*dir(parts)}

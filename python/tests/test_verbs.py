@@ -461,11 +461,12 @@ def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
     assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one or one.is_complete for one in done)
     assert repr(done) == "Runs(2: 2 failed)" and [one.id for one in done.failed] == two and done[1:].failed == done.failed[1:]
     assert done._repr_html_().count("<table>") == 1 and len(done.to_frame(of="failed")) == 2
-    assert repr(found) == f"Results(1 Leaks: {ID}; 1 failed)"
+    assert repr(found) == f"LeakSearches(1: {ID}; 1 failed)"
     prepared = mleprep.list(two + [ID], **data)
     assert [one.is_prepared for one in prepared] == [False, False, True] == [*prepared.to_frame()["is_prepared"]]
     left_out = mleprep.run(two, available=True, source=ROOT, **data)
     assert left_out.left_out == (PICTURES, PIZZA) and repr(left_out) == "Runs(0: 2 left out)"
+    assert f">{PIZZA}</td>" in left_out._repr_html_() and ">left out</th>" in left_out._repr_html_()
 
 
 def test_missing_credentials_are_failures_without_check(tmp_path: Path) -> None:
