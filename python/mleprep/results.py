@@ -423,7 +423,7 @@ class Difference(Record):
         settings, cells = ([vars(one) for one in parts] for parts in (self.pipeline, self.cells))
         row = [{"id": self.id, "published": self._row()["published"]}] if self.published else []
         shown = _html.tables(row, settings, files, cells) or "<em>no differences</em>"
-        not_compared = "<p><em>files not compared, because not both sides are prepared</em></p>"
+        not_compared = _html.note("files not compared, because not both sides are prepared")
         return shown + (not_compared if self.outputs is None and self.id else "")
 
 
