@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 from mleprep import _envelope, _options, _program, _progress, _words
 from mleprep._options import Graded, Path_, Reports, verb
 from mleprep._tables import Tables
-from mleprep.errors import InputError, PrepError, PrepWarning, UsageError, error_of
+from mleprep.errors import InputError, PrepError, PrepWarning, UsageError
 from mleprep.results import (
     Audits, BundleListings, Bundles, Competition, Competitions, Difference, Digests, Experiment, Experiments, Export, Grade,
     Grades, LeakSearches, Plans, Prepared, Ranking, Record, ReportPage, Results, RulesChecks, Runs, Validation, Why,
@@ -229,6 +229,9 @@ def grade_all(
     or one or several directories of runs. A directory of runs contains the runs of a group, or run groups.
 
     With `check`, an entry that cannot be graded raises an exception. Otherwise the entry is in `failed` of the results.
+
+    An entry whose file does not exist is a run without a submission, so its grade is invalid. If no file of the entries
+    exists, this is an error.
     """
     _options.check_directory(output, "output")
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
@@ -236,7 +239,7 @@ def grade_all(
     if isinstance(submissions, (str, os.PathLike)):
         submissions = [submissions]
     elements = [*(submissions.items() if isinstance(submissions, Mapping) else submissions)]
-    with _as_list(elements) as places:
+    with _as_list(elements, options.get("check", True)) as places:
         paths = _paths(places, "submissions")
         if len(paths) > 1 and (files := [path for path in paths if os.path.isfile(path)]):
             message = f"`submissions` must be one list or directories of runs, but {files[0]!r} is one of {len(paths)} paths"
@@ -352,12 +355,17 @@ def _paths(paths: Path_ | Iterable[Path_], name: str) -> Sequence[str]:
 
 
 @contextmanager
-def _as_list(submissions: Sequence[Any]) -> Iterator[Sequence[Path_]]:
-    """Provides pairs of an id and a file as a list (JSON Lines). Provides paths unchanged."""
+def _as_list(submissions: Sequence[Any], check: bool) -> Iterator[Sequence[Path_]]:
+    """Provides pairs of an id and a file as a list (JSON Lines). Provides paths unchanged.
+
+    A file that does not exist is a run without a submission. With `check`, raises an exception if none of the files exists.
+    """
     if not submissions or not all(isinstance(one, tuple) and len(one) == 2 for one in submissions):
         yield submissions
         return
-    entries = ({"competition_id": _id(id), "submission_path": _options.text(file)} for id, file in submissions)
+    entries = [{"competition_id": _id(id), "submission_path": _options.text(file)} for id, file in submissions]
+    if check and not any(os.path.exists(entry["submission_path"]) for entry in entries):
+        raise _options.os_error(errno.ENOENT, "submissions", submissions[0][1])
     with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
         path = Path(directory) / "submissions.jsonl"
         path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), encoding="utf-8")
@@ -428,7 +436,7 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
 _VERBS = {"grade_all": ["grade"], "grade_score": ["grade"]}
 
 
-_UNPREPARED = re.compile(r"^competition .* is not prepared$|nor prepared data$", re.MULTILINE)
+_UNPREPARED = re.compile("(?P<competition>competition `[^`]+` is not prepared)$|nor prepared data$")
 
 
 def _call(
@@ -449,11 +457,29 @@ def _call(
         given.append("--keep-going")
     # Grading is quick, so its functions show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
+    variant: str = options.get("variant") or "v1"
+
+    def located(message: str) -> str:
+        """Adds the variant and the data directory to a message that a competition is not prepared."""
+        if "data_dir" not in _options.VERBS[name] or not (found := _UNPREPARED.search(message)):
+            return message
+        which = f"variant `{variant}` of " if "variant" in _options.VERBS[name] and found["competition"] else ""
+        return f"{message[:found.start()]}{which}{message[found.start():]} in {_data_dir(options)}"
+
+    def shown(line: str) -> str:
+        return _words.translated(located(_renamed(line, names)))
+
     # Raises the exception inside this block, so that the listener does not print the error as well.
-    with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
+    with _progress.listener(progress, {"warning", "error"} if check else {"warning"}, shown) as on_message:
         command = ["--json", word, *given, "--", *positional]
         finished, found = _answer(command, on_message, _progress.environment(progress), names)
         has_results = "competitions" in found or "experiments" in found
+        for failure in filter(None, (entry.get("error") for entry in (found, *found.get("competitions", ())))):
+            message = located(failure["message"])
+            if message != failure["message"] and options.get("data_dir") is None:
+                hint = "name the directory of the prepared data with `data_dir`"
+                failure["help"] = ", or ".join(filter(None, (failure["help"], hint)))
+            failure["message"] = message
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
         for text in _envelope.warnings(finished.stderr):
@@ -464,20 +490,13 @@ def _call(
             # The program's results do not contain the data directory.
             origin: dict[str, Any] = {"data_dir": _data_dir(options)}
             if "variant" in _options.VERBS[name]:
-                origin["variant"] = options.get("variant") or "v1"
+                origin["variant"] = variant
             results = _envelope.results(kind, found, {**members, "_origin": origin})
         failed, ids = getattr(results, "failed", ()), getattr(results, "ids", ())
         # An unknown id makes the entire call invalid, although some verbs return it as a failure.
         is_misuse = any(one.code == 2 and one.id in positional and one.id not in ids for one in failed)
         if results is None or is_misuse or (check and (finished.code not in answers or failed)):
             error = _envelope.error(finished.code, found, finished.stderr)
-            if "data_dir" in _options.VERBS[name] and _UNPREPARED.search(error.message):
-                message = _UNPREPARED.sub(lambda found: f"{found[0]} in {_data_dir(options)}", error.message)
-                if "variant" in _options.VERBS[name]:
-                    variant = options.get("variant") or "v1"
-                    message = re.sub("^(?=competition )", f"variant `{variant}` of ", message, flags=re.MULTILINE)
-                hint = "name the directory of the prepared data with `data_dir`" if options.get("data_dir") is None else None
-                error = error_of(error.code, message, ", or ".join(filter(None, (error.help, hint))), error.place)
             error.results = results if isinstance(results, Results) else None
             raise error
     return cast(_Kind, results)
@@ -489,13 +508,18 @@ def _answer(
 ) -> tuple[_program.Finished, dict[str, Any]]:
     """Calls the program. Raises `ProgramNotFound` for another program, which prints neither JSON nor errors of `prep`."""
     finished = _program.call(arguments, on_message, environment)
-    for before, after in names.items():
-        stdout, stderr = (text.replace(before, after) for text in (finished.stdout, finished.stderr))
-        finished = replace(finished, stdout=stdout, stderr=stderr)
+    finished = replace(finished, stdout=_renamed(finished.stdout, names), stderr=_renamed(finished.stderr, names))
     found = _envelope.document(finished.stdout)
     if not found and finished.code in range(100) and not re.search("^error: ", finished.stderr, re.MULTILINE):
         raise _program.ProgramNotFound(_program.program(), "the program `prep`")
     return finished, found
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """Replaces each key of `names` by its value."""
+    for before, after in names.items():
+        text = text.replace(before, after)
+    return text
 
 
 _Judged = TypeVar("_Judged", Grade, Validation)

@@ -100,6 +100,16 @@ def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
         assert found._repr_html_().count(f">{sample}<") == len(found)
     with pytest.raises(mleprep.UsageError, match="^submissions:2: there is no competition `nothing`"):
         mleprep.grade_all([(ID, sample), ("nothing", sample)], output=tmp_path / "pairs", **given)
+    missing = tmp_path / "missing.csv"
+    assert [bool(one) for one in mleprep.grade_all([(ID, sample), (ID, missing)], output=tmp_path / "pairs", **given)] == [True, False]
+    with pytest.raises(FileNotFoundError, match="for `submissions`: .*missing.csv"):
+        mleprep.grade_all([(ID, missing)], output=tmp_path / "pairs", **given)
+    lines: list[str] = []
+    (tmp_path / "c.jsonl").write_text(f'{{"competition_id": "{ID}", "submission_path": "missing.csv"}}')
+    for submissions in ([(ID, missing)], tmp_path / "c.jsonl"):
+        [none] = mleprep.grade_all(submissions, output=tmp_path / "pairs", check=False, progress=lines.append, **given)
+        assert none.reason and none.reason.kind == "no_submission"
+    assert lines.count("  help: write absolute paths") == 2
     with pytest.raises(mleprep.UsageError, match="`submissions` must be one list or directories of runs, but .*a.jsonl"):
         mleprep.grade_all([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], output=tmp_path / "all", **given)
 
@@ -114,6 +124,17 @@ def test_messages_name_the_data_directory(tmp_path: Path, data_dir: Path, monkey
         with pytest.raises(mleprep.InputError) as raised:
             call()
         assert raised.value.message.endswith(f" in {tmp_path}") and "`data_dir`" in (raised.value.help or "")
+    for check in (True, False):
+        lines: list[str] = []
+        try:
+            failed = mleprep.grade_all([(ID, sample)], output=tmp_path / "x", check=check, progress=lines.append).failed
+            message, help, place = failed[0].message, failed[0].help, failed[0].place
+            assert f"error: submissions:1: {message}" in lines
+        except mleprep.InputError as error:
+            message, help, place = error.message, error.help, error.place
+        assert message == f"variant `v1` of competition `{ID}` is not prepared in {tmp_path}"
+        assert help == f'run `mleprep.run("{ID}")`, or name the directory of the prepared data with `data_dir`'
+        assert place == "submissions:1" and not any("mleprep-" in line for line in lines)
     for call in (mleprep.grade, mleprep.validate):
         with pytest.raises(mleprep.InputError, match=f"^variant `fixed` of competition `{ID}` is not prepared in {data_dir}\n"):
             call(sample, ID, variant="fixed", data_dir=data_dir)
