@@ -330,6 +330,9 @@ def _ids(ids: Ids, name: str = "ids") -> Sequence[str]:
             shown = type(one).__name__ if hasattr(type(one), "columns") else repr(one)
             kinds = "an id" if name == "id" else "an id, several ids"
             raise TypeError(f"`{name}` must be {kinds} or the result of a function, not {shown}")
+        if isinstance(one, str) and len(words := re.split(r"[\s,;]+", one.strip(" ,;"))) > 1:
+            help = f"pass a list: {words}" if name == "ids" else "pass one id"
+            raise UsageError(f"`{name}` contains {one!r}, which is not an id", code=2, help=help)
     return [one.id if isinstance(one, Record) else cast(str, one) for one in all_ids]
 
 

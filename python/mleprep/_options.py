@@ -301,7 +301,7 @@ def _hint(function: str, name: str, names: Sequence[str]) -> str:
     for other, table in VERBS.items():
         if other.startswith(f"{function}_") and name in table:
             return f"; `mleprep.{other}` has it"
-    near = difflib.get_close_matches(name, names, 1)
+    near = difflib.get_close_matches(name, names, 1, 0.75)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 

@@ -167,6 +167,7 @@ FRAME = pd.DataFrame({"id": [ID]})
     ("call", "message"),
     [
         (lambda: mleprep.run("x", skip_verificaton=True), "run() has no parameter `skip_verificaton`; did you mean `skip_verification`?"),
+        (lambda: mleprep.run("x", force=True), "run() has no parameter `force`"),
         (lambda: mleprep.run("x", available="yes"), "`available` must be True or False, not 'yes'"),
         (lambda: mleprep.run("x", jobs=True), "`jobs` must be an integer, not True"),
         (lambda: mleprep.run("x", jobs="two"), "`jobs` must be an integer, not 'two'"),

@@ -165,6 +165,14 @@ def test_a_place_occurs_once_in_a_message() -> None:
     assert _envelope.decoded(Failure, one, "error").message == "wrong"
 
 
+def test_several_ids_in_a_text_are_an_error_with_a_list() -> None:
+    for ids in ("a,b", "a b", ["a, b"]):
+        with pytest.raises(mleprep.UsageError, match=r"which is not an id\nhelp: pass a list: \['a', 'b'\]"):
+            mleprep.run(ids)
+    with pytest.raises(mleprep.UsageError, match="`id` contains 'a b', which is not an id\nhelp: pass one id"):
+        mleprep.load("a b")
+
+
 def test_discovery() -> None:
     """`help(mleprep)` lists all functions, and `from mleprep import *` does not replace the builtin `list`."""
     text = mleprep.__doc__ or ""
