@@ -34,6 +34,7 @@ def program_members(record: Json) -> Json:
 class Record(Part):
     """The base class of all results. Notebooks show them as tables."""
 
+    #: The competition.
     id: str
     #: All members of the program's JSON object.
     json: Json = field(
@@ -72,9 +73,11 @@ class Record(Part):
 class Competition(Record):
     """A competition and the state of its data."""
 
+    #: The title.
     name: str | None = None
-    #: Sets that contain the competition, such as `lite`, `scored` or `PACK/NAME`.
+    #: Sets that contain the competition, such as `low`, `scored` or `PACK/NAME`.
     sets: tuple[str, ...] = ()
+    #: The kind of data, such as `Tabular`.
     category: str | None = None
     #: Size of the bundle in bytes, if it is published.
     bytes: int | None = None
@@ -88,11 +91,13 @@ class Competition(Record):
     variants: tuple[str, ...] = ()
     #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
     launched: str | None = None
+    #: See `launched`.
     closed: str | None = None
     #: Whether scores on the prepared data are comparable with published scores. None without prepared data.
     comparable_with_v1: bool | None = None
+    #: The reasons why scores are not comparable.
     not_comparable_because: tuple[str, ...] = ()
-    #: Only with `long`.
+    #: The disk space in the data directory. Only with `long`.
     disk: DiskUse | None = None
 
     _PROPERTIES: ClassVar = ("is_prepared",)
@@ -242,19 +247,25 @@ class Grade(Record):
 
     #: The score. None for an invalid submission.
     score: float | None
+    #: Whether the submission has a score.
     valid: bool = member("valid_submission", default=False)
     #: Why the submission is invalid.
     reason: InvalidReason | None = None
+    #: The medal that the score earns on the leaderboard.
     medal: Medal | None = member(_medal, default=None)
+    #: Whether the score is better than the median of the leaderboard.
     above_median: bool = False
+    #: Whether lower scores are better. None if unknown.
     is_lower_better: bool | None = None
     #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
     thresholds: dict[str, float] = member(_thresholds, keys=_THRESHOLDS, default_factory=dict)
+    #: The variant of the answers. For `v1`, also whether the data are those of the benchmark, for example `v1-differs`.
     variant: str = "v1"
+    #: Whether the score is comparable with scores of MLE-bench.
     comparable_with_v1: bool = False
     #: Whether the submission is identical to the answers.
     is_answers: bool = member("submission_is_answers", default=False)
-    #: Whether a query of the competition's author computes the score.
+    #: Whether a query in the competition's pipeline computes the score, instead of a metric of the program.
     own_metric: bool = False
     #: The file of the submission. None for a frame.
     submission_path: Path | None = member(lambda one: one["submission_path"] or None, default=None)
@@ -431,6 +442,7 @@ class Difference(Record):
 class Experiment(Record):
     """The leaderboard figures of an experiment."""
 
+    #: The name of the experiment.
     id: str = member("experiment")
     sets: tuple[SetFigures, ...] = ()
     competitions: tuple[CompetitionFigures, ...] = ()

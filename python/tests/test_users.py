@@ -173,6 +173,14 @@ def test_several_ids_in_a_text_are_an_error_with_a_list() -> None:
         mleprep.load("a b")
 
 
+def test_help_describes_each_field() -> None:
+    for kind in (mleprep.Grade, mleprep.Competition, parts.CompetitionFigures):
+        for field in dataclasses.fields(kind):
+            assert f"\n    {field.name}: " in (kind.__doc__ or ""), field.name
+    assert "\n    id: The name of the experiment.\n" in (mleprep.Experiment.__doc__ or "")
+    assert "\n    message" not in (parts.StepReason.__doc__ or "") and "\n    kind: " in (parts.StepReason.__doc__ or "")
+
+
 def test_discovery() -> None:
     """`help(mleprep)` lists all functions, and `from mleprep import *` does not replace the builtin `list`."""
     text = mleprep.__doc__ or ""
