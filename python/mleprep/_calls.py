@@ -353,7 +353,7 @@ def _paths(paths: Path_ | Iterable[Path_], name: str) -> Sequence[str]:
     all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else [*paths]
     for path in all_paths:
         if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"`{name}` must be a path or several paths, but contains a {type(path).__name__}")
+            raise TypeError(f"`{name}` must be paths, or pairs of an id and a file, but contains a {type(path).__name__}")
     return [os.fspath(_options.existing(path, name)) for path in all_paths]
 
 
@@ -366,6 +366,10 @@ def _as_list(submissions: Sequence[Any], check: bool) -> Iterator[Sequence[Path_
     if not submissions or not all(isinstance(one, tuple) and len(one) == 2 for one in submissions):
         yield submissions
         return
+    for pair in submissions:
+        if not isinstance(pair[0], Sequence | Record) or not isinstance(pair[1], (str, os.PathLike)):
+            kinds = " and a ".join(type(one).__name__ for one in pair)
+            raise TypeError(f"`submissions` must be pairs of an id and a file, but contains a pair of a {kinds}")
     entries = [{"competition_id": _id(id), "submission_path": _options.text(file)} for id, file in submissions]
     if check and not any(os.path.exists(entry["submission_path"]) for entry in entries):
         raise _options.os_error(errno.ENOENT, "submissions", submissions[0][1])

@@ -88,8 +88,9 @@ def test_representations(results: dict[str, Any]) -> None:
     assert repr(results["list"]).startswith("Competitions(82: 3d-") and repr(results["list"]).endswith(", ...)")
     assert repr(results["plan"][0]).startswith(f"Plan(id='{ID}', steps=<")
     assert repr(results["plan"][PIZZA].steps[1]).endswith("runs='yes', reason='first run')")
-    assert repr(results["list"][:0]) == "Results(0 Competition)" and repr(results["run"]) == "Runs(1: 1 prepared)"
+    assert repr(results["list"][:0]) == "Competitions(0)" and repr(results["run"]) == "Runs(1: 1 prepared)"
     assert repr(results["diff"]).endswith("is_equal=False)")
+    assert repr(results["run"][:0]) == "Results(0 Prepared)"
     grades = [mleprep.Grade(ID, 0.5, valid=True, medal="gold"), mleprep.Grade(ID, None)]
     assert repr(mleprep.Grades(grades)) == f"Grades(2: 1 valid, 1 medal; {ID}, {ID})"
 
