@@ -25,19 +25,21 @@ from mleprep.errors import (
 )
 from mleprep.parts import BundleFile, Failure, FilesDigest, Finding, InvalidReason, Part, Reason, Step, StepReason
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digest, Digests, Experiment, Export, Grade, Leaks, Plan,
-    Plans, Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why,
+    Audit, Audits, Bundle, BundleListing, BundleListings, Bundles, Competition, Competitions, Difference, Digest, Digests,
+    Experiment, Experiments, Export, Grade, Grades, LeakSearches, Leaks, Plan, Plans, Prepared, Ranking, Record, ReportPage,
+    Results, Rules, RulesChecks, Runs, Validation, Why,
 )
 
 # Without `list`, because `from mleprep import *` must not replace the builtin.
 __all__ = [
-    "Audit", "Bundle", "BundleFile", "BundleListing", "CheckError", "Competition", "Difference", "Digest", "Digests",
-    "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
-    "Interrupted", "InvalidReason", "Leaks", "Part", "PipelineError", "Plan", "Plans", "PrepError", "PrepWarning", "Prepared",
-    "ProgramNotFound", "Ranking", "Reason", "Record", "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step",
-    "StepReason", "SystemFailure", "Tables", "UsageError", "Validation", "Why", "__version__", "audit", "diff",
-    "digest", "export", "fetch", "fetch_check_rules", "fetch_list", "grade", "grade_all", "grade_score", "leaks",
-    "load", "path", "plan", "report", "run", "summarize", "validate", "why",
+    "Audit", "Audits", "Bundle", "BundleFile", "BundleListing", "BundleListings", "Bundles", "CheckError",
+    "Competition", "Competitions", "Difference", "Digest", "Digests", "Experiment", "Experiments", "Export",
+    "Failure", "FilesDigest", "Finding", "Grade", "Grades", "InputError", "InternalError", "Interrupted",
+    "InvalidReason", "LeakSearches", "Leaks", "Part", "PipelineError", "Plan", "Plans", "PrepError", "PrepWarning",
+    "Prepared", "ProgramNotFound", "Ranking", "Reason", "Record", "ReportPage", "Results", "Rules", "RulesChecks",
+    "Runs", "ServerError", "Step", "StepReason", "SystemFailure", "Tables", "UsageError", "Validation", "Why",
+    "__version__", "audit", "diff", "digest", "export", "fetch", "fetch_check_rules", "fetch_list", "grade",
+    "grade_all", "grade_score", "leaks", "load", "path", "plan", "report", "run", "summarize", "validate", "why",
 ]
 
 _INDEX = "\n".join(f"    {name}: {(globals()[name].__doc__ or '').splitlines()[0]}" for name in _VERBS)

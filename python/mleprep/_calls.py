@@ -14,6 +14,7 @@ import re
 import shlex
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -22,12 +23,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 from mleprep import _envelope, _options, _program, _progress, _words
-from mleprep._options import Graded, Path_, verb
+from mleprep._options import Graded, Path_, Reports, verb
 from mleprep._tables import Tables
-from mleprep.errors import InputError, PrepError, PrepWarning, UsageError, error_of
+from mleprep.errors import InputError, PrepError, PrepWarning, UsageError
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plans,
-    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why, prepared_path,
+    Audits, BundleListings, Bundles, Competition, Competitions, Difference, Digests, Experiment, Experiments, Export, Grade,
+    Grades, LeakSearches, Plans, Prepared, Ranking, Record, ReportPage, Results, RulesChecks, Runs, Validation, Why,
+    prepared_path,
 )
 
 
@@ -42,15 +44,13 @@ else:
     Submission = Any
 #: Competitions: ids, records, or the results of another function. A record implies its data directory and variant.
 Ids = str | Record | Iterable[str | Record]
-#: Grading reports: files, directories, or grades with reports.
-Reports = Path_ | Graded | Iterable[Path_ | Graded]
 _Kind = TypeVar("_Kind")
 
 
 @verb
-def list(ids: Ids = (), **options: Unpack[_options.Listing]) -> Results[Competition]:
+def list(ids: Ids = (), **options: Unpack[_options.Listing]) -> Competitions:
     """Lists competitions and the state of their data. Without ids and sets, lists all competitions."""
-    return _call("list", Results[Competition], _ids(ids), options)
+    return _call("list", Competitions, _ids(ids), options)
 
 
 @verb
@@ -84,21 +84,21 @@ def run(ids: Ids = (), **options: Unpack[_options.Run]) -> Runs:
 
 
 @verb
-def fetch(ids: Ids = (), **options: Unpack[_options.Fetch]) -> Results[Bundle]:
+def fetch(ids: Ids = (), **options: Unpack[_options.Fetch]) -> Bundles:
     """Downloads bundles and returns their paths."""
-    return _call("fetch", Results[Bundle], _ids(ids), options)
+    return _call("fetch", Bundles, _ids(ids), options)
 
 
 @verb
-def fetch_list(ids: Ids = (), **options: Unpack[_options.FetchList]) -> Results[BundleListing]:
+def fetch_list(ids: Ids = (), **options: Unpack[_options.FetchList]) -> BundleListings:
     """Lists the files of bundles without downloading them."""
-    return _call("fetch_list", Results[BundleListing], _ids(ids), options)
+    return _call("fetch_list", BundleListings, _ids(ids), options)
 
 
 @verb
-def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]) -> Results[Rules]:
+def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]) -> RulesChecks:
     """Checks whether you accepted the rules of competitions on Kaggle. Check `state` of the records."""
-    return _call("fetch_check_rules", Results[Rules], _ids(ids), options, answers=(0, 4, 7))
+    return _call("fetch_check_rules", RulesChecks, _ids(ids), options, answers=(0, 4, 7))
 
 
 @verb
@@ -128,15 +128,15 @@ def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) 
 
 
 @verb
-def leaks(ids: Ids = (), **options: Unpack[_options.Leaks]) -> Results[Leaks]:
+def leaks(ids: Ids = (), **options: Unpack[_options.Leaks]) -> LeakSearches:
     """Searches prepared data for hints at the answers. Findings raise no exception."""
-    return _call("leaks", Results[Leaks], _ids(ids), options, answers=(0, 1, 5))
+    return _call("leaks", LeakSearches, _ids(ids), options, answers=(0, 1, 5))
 
 
 @verb
-def audit(ids: Ids = (), **options: Unpack[_options.Audit]) -> Results[Audit]:
+def audit(ids: Ids = (), **options: Unpack[_options.Audit]) -> Audits:
     """Explains why prepared files differ from the published ones. Differences raise no exception."""
-    return _call("audit", Results[Audit], _ids(ids), options, answers=(0, 5))
+    return _call("audit", Audits, _ids(ids), options, answers=(0, 5))
 
 
 @verb
@@ -175,17 +175,17 @@ def export(id: Ids, output: Path_, **options: Unpack[_options.Export]) -> Export
 @verb
 def summarize(
     reports: Reports | Mapping[str, Reports] = (), **options: Unpack[_options.Summarize]
-) -> Results[Experiment]:
+) -> Experiments:
     """Computes leaderboard figures of an experiment from grading reports.
 
     The reports are files, directories, or results of `grade` and `grade_all` with `output`. The keys of a mapping are
-    names of experiments.
+    names of experiments. The figures are those of entire reports, so some of the grades of a report are an error.
     """
     if isinstance(reports, Mapping):
         if options.get("name") is not None:
             raise TypeError("`name` cannot be used with a mapping, whose keys are the names")
         each = [summarize(one, **cast(_options.Summarize, {**options, "name": name})) for name, one in reports.items()]
-        joined = Results((row for found in each for row in found), Experiment)
+        joined = Experiments((row for found in each for row in found), Experiment)
         joined.json = {"experiments": [row.json for row in joined]}
         joined.failed = tuple(one for found in each for one in found.failed)
         return joined
@@ -193,7 +193,7 @@ def summarize(
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
         raise UsageError("no reports are given", code=2, help=help)
-    return _call("summarize", Results[Experiment], given, options)
+    return _call("summarize", Experiments, given, options)
 
 
 @verb
@@ -222,13 +222,16 @@ def grade(
 def grade_all(
     submissions: Path_ | Iterable[Path_ | tuple[str, Path_]] | Mapping[str, Path_], *, output: Path_, log: bool = True,
     **options: Unpack[_options.GradingList],
-) -> Results[Grade]:
+) -> Grades:
     """Grades the submissions of a list or of runs, and writes one report to `output`.
 
     `submissions` is a list of pairs of an id and a file, a mapping from ids to files, the file of one list (JSON Lines),
     or one or several directories of runs. A directory of runs contains the runs of a group, or run groups.
 
     With `check`, an entry that cannot be graded raises an exception. Otherwise the entry is in `failed` of the results.
+
+    An entry whose file does not exist is a run without a submission, so its grade is invalid. If no file of the entries
+    exists, this is an error.
     """
     _options.check_directory(output, "output")
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
@@ -236,7 +239,7 @@ def grade_all(
     if isinstance(submissions, (str, os.PathLike)):
         submissions = [submissions]
     elements = [*(submissions.items() if isinstance(submissions, Mapping) else submissions)]
-    with _as_list(elements) as places:
+    with _as_list(elements, options.get("check", True)) as places:
         paths = _paths(places, "submissions")
         if len(paths) > 1 and (files := [path for path in paths if os.path.isfile(path)]):
             message = f"`submissions` must be one list or directories of runs, but {files[0]!r} is one of {len(paths)} paths"
@@ -247,7 +250,7 @@ def grade_all(
             raise UsageError("no submissions are given", code=2, help=help)
         # A message about an entry names its list by path. For a temporary list, it must name the parameter instead.
         names = {} if places is elements else {given[0]: "submissions"}
-        return _call("grade_all", Results[Grade], given, options, extra=extra, names=names)
+        return _call("grade_all", Grades, given, options, extra=extra, names=names)
 
 
 @verb
@@ -327,6 +330,9 @@ def _ids(ids: Ids, name: str = "ids") -> Sequence[str]:
             shown = type(one).__name__ if hasattr(type(one), "columns") else repr(one)
             kinds = "an id" if name == "id" else "an id, several ids"
             raise TypeError(f"`{name}` must be {kinds} or the result of a function, not {shown}")
+        if isinstance(one, str) and len(words := re.split(r"[\s,;]+", one.strip(" ,;"))) > 1:
+            help = f"pass a list: {words}" if name == "ids" else "pass one id"
+            raise UsageError(f"`{name}` contains {one!r}, which is not an id", code=2, help=help)
     return [one.id if isinstance(one, Record) else cast(str, one) for one in all_ids]
 
 
@@ -347,17 +353,26 @@ def _paths(paths: Path_ | Iterable[Path_], name: str) -> Sequence[str]:
     all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else [*paths]
     for path in all_paths:
         if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"`{name}` must be a path or several paths, but contains a {type(path).__name__}")
+            raise TypeError(f"`{name}` must be paths, or pairs of an id and a file, but contains a {type(path).__name__}")
     return [os.fspath(_options.existing(path, name)) for path in all_paths]
 
 
 @contextmanager
-def _as_list(submissions: Sequence[Any]) -> Iterator[Sequence[Path_]]:
-    """Provides pairs of an id and a file as a list (JSON Lines). Provides paths unchanged."""
+def _as_list(submissions: Sequence[Any], check: bool) -> Iterator[Sequence[Path_]]:
+    """Provides pairs of an id and a file as a list (JSON Lines). Provides paths unchanged.
+
+    A file that does not exist is a run without a submission. With `check`, raises an exception if none of the files exists.
+    """
     if not submissions or not all(isinstance(one, tuple) and len(one) == 2 for one in submissions):
         yield submissions
         return
-    entries = ({"competition_id": _id(id), "submission_path": _options.text(file)} for id, file in submissions)
+    for pair in submissions:
+        if not isinstance(pair[0], Sequence | Record) or not isinstance(pair[1], (str, os.PathLike)):
+            kinds = " and a ".join(type(one).__name__ for one in pair)
+            raise TypeError(f"`submissions` must be pairs of an id and a file, but contains a pair of a {kinds}")
+    entries = [{"competition_id": _id(id), "submission_path": _options.text(file)} for id, file in submissions]
+    if check and not any(os.path.exists(entry["submission_path"]) for entry in entries):
+        raise _options.os_error(errno.ENOENT, "submissions", submissions[0][1])
     with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
         path = Path(directory) / "submissions.jsonl"
         path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), encoding="utf-8")
@@ -366,12 +381,26 @@ def _as_list(submissions: Sequence[Any]) -> Iterator[Sequence[Path_]]:
 
 def _reports(reports: Reports, name: str) -> Sequence[str]:
     """Returns the paths of reports. Replaces grades with the paths of their reports, each path once."""
-    all_reports = [reports] if isinstance(reports, (str, os.PathLike, Graded)) else [*reports]
-    grades = [one for one in all_reports if isinstance(one, Graded)]
-    if any(grade.path is None for grade in grades):
-        raise TypeError(f"`{name}` contains a grade without a report; pass `output` to the function that grades")
-    others = [one for one in all_reports if not isinstance(one, Graded)]
-    return _paths([*others, *dict.fromkeys(cast(Path, grade.path) for grade in grades)], name)
+    paths: Sequence[Path_] = []
+    counts: Counter[Path] = Counter()
+    for one in [reports] if isinstance(reports, (str, os.PathLike, Graded)) else reports:
+        if isinstance(one, (str, os.PathLike)):
+            paths = [*paths, one]
+            continue
+        for grade in [one] if isinstance(one, Graded) or not isinstance(one, Iterable) else one:
+            if not isinstance(grade, Graded):
+                kinds = "paths, or results of `grade` and `grade_all`"
+                raise TypeError(f"`{name}` must be {kinds}, but contains a {type(grade).__name__}")
+            if grade.path is None:
+                raise TypeError(f"`{name}` contains a grade without a report; pass `output` to the function that grades")
+            counts[grade.path] += 1
+    found = _paths([*paths, *counts], name)
+    for path, count in counts.items():
+        total = len(json.loads(path.read_text(encoding="utf-8"))["competition_reports"])
+        if count < total:
+            message = f"`{name}` contains {count} of the {total} grades in {path}, but the figures are those of entire reports"
+            raise UsageError(message, code=2, help="pass all grades of the report, or grade the selected submissions again")
+    return found
 
 
 def _in_directory(file: Path_, name: str) -> str:
@@ -414,7 +443,7 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
 _VERBS = {"grade_all": ["grade"], "grade_score": ["grade"]}
 
 
-_UNPREPARED = re.compile(r"^competition .* is not prepared$|nor prepared data$", re.MULTILINE)
+_UNPREPARED = re.compile("(?P<competition>competition `[^`]+` is not prepared)$|nor prepared data$")
 
 
 def _call(
@@ -435,11 +464,29 @@ def _call(
         given.append("--keep-going")
     # Grading is quick, so its functions show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
+    variant: str = options.get("variant") or "v1"
+
+    def located(message: str) -> str:
+        """Adds the variant and the data directory to a message that a competition is not prepared."""
+        if "data_dir" not in _options.VERBS[name] or not (found := _UNPREPARED.search(message)):
+            return message
+        which = f"variant `{variant}` of " if "variant" in _options.VERBS[name] and found["competition"] else ""
+        return f"{message[:found.start()]}{which}{message[found.start():]} in {_data_dir(options)}"
+
+    def shown(line: str) -> str:
+        return _words.translated(located(_renamed(line, names)))
+
     # Raises the exception inside this block, so that the listener does not print the error as well.
-    with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
+    with _progress.listener(progress, {"warning", "error"} if check else {"warning"}, shown) as on_message:
         command = ["--json", word, *given, "--", *positional]
         finished, found = _answer(command, on_message, _progress.environment(progress), names)
         has_results = "competitions" in found or "experiments" in found
+        for failure in filter(None, (entry.get("error") for entry in (found, *found.get("competitions", ())))):
+            message = located(failure["message"])
+            if message != failure["message"] and options.get("data_dir") is None:
+                hint = "name the directory of the prepared data with `data_dir`"
+                failure["help"] = ", or ".join(filter(None, (failure["help"], hint)))
+            failure["message"] = message
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
         for text in _envelope.warnings(finished.stderr):
@@ -450,20 +497,13 @@ def _call(
             # The program's results do not contain the data directory.
             origin: dict[str, Any] = {"data_dir": _data_dir(options)}
             if "variant" in _options.VERBS[name]:
-                origin["variant"] = options.get("variant") or "v1"
+                origin["variant"] = variant
             results = _envelope.results(kind, found, {**members, "_origin": origin})
         failed, ids = getattr(results, "failed", ()), getattr(results, "ids", ())
         # An unknown id makes the entire call invalid, although some verbs return it as a failure.
         is_misuse = any(one.code == 2 and one.id in positional and one.id not in ids for one in failed)
         if results is None or is_misuse or (check and (finished.code not in answers or failed)):
             error = _envelope.error(finished.code, found, finished.stderr)
-            if "data_dir" in _options.VERBS[name] and _UNPREPARED.search(error.message):
-                message = _UNPREPARED.sub(lambda found: f"{found[0]} in {_data_dir(options)}", error.message)
-                if "variant" in _options.VERBS[name]:
-                    variant = options.get("variant") or "v1"
-                    message = re.sub("^(?=competition )", f"variant `{variant}` of ", message, flags=re.MULTILINE)
-                hint = "name the directory of the prepared data with `data_dir`" if options.get("data_dir") is None else None
-                error = error_of(error.code, message, ", or ".join(filter(None, (error.help, hint))), error.place)
             error.results = results if isinstance(results, Results) else None
             raise error
     return cast(_Kind, results)
@@ -475,13 +515,18 @@ def _answer(
 ) -> tuple[_program.Finished, dict[str, Any]]:
     """Calls the program. Raises `ProgramNotFound` for another program, which prints neither JSON nor errors of `prep`."""
     finished = _program.call(arguments, on_message, environment)
-    for before, after in names.items():
-        stdout, stderr = (text.replace(before, after) for text in (finished.stdout, finished.stderr))
-        finished = replace(finished, stdout=stdout, stderr=stderr)
+    finished = replace(finished, stdout=_renamed(finished.stdout, names), stderr=_renamed(finished.stderr, names))
     found = _envelope.document(finished.stdout)
     if not found and finished.code in range(100) and not re.search("^error: ", finished.stderr, re.MULTILINE):
         raise _program.ProgramNotFound(_program.program(), "the program `prep`")
     return finished, found
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """Replaces each key of `names` by its value."""
+    for before, after in names.items():
+        text = text.replace(before, after)
+    return text
 
 
 _Judged = TypeVar("_Judged", Grade, Validation)

@@ -21,9 +21,14 @@ MAX_ROWS = 100
 def tables(*all_rows: Sequence[Mapping[str, object]]) -> str:
     """Returns a table for each sequence with rows. It has at most `MAX_ROWS` rows, then the number of the others."""
     return "".join(
-        table(rows[:MAX_ROWS]) + (f"<p><em>and {len(rows) - MAX_ROWS} more</em></p>" if len(rows) > MAX_ROWS else "")
+        table(rows[:MAX_ROWS]) + (note(f"and {len(rows) - MAX_ROWS} more") if len(rows) > MAX_ROWS else "")
         for rows in filter(None, all_rows)
     )
+
+
+def note(text: str) -> str:
+    """Returns a line below a table."""
+    return f"<p><em>{escape(text)}</em></p>"
 
 
 def _row(tag: str, cells: Iterable[str]) -> str:

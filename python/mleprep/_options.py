@@ -41,6 +41,8 @@ class Graded(Protocol):
     def path(self) -> Path | None: ...
 
 
+#: Grading reports: files, directories, or results of `grade` and `grade_all` with reports.
+Reports = Input | Graded | Iterable[Input | Graded | Iterable[Graded]]
 Progress = bool | Callable[[str], object]
 Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev", "own"]
 
@@ -178,7 +180,7 @@ class FetchCheckRules(Selection, Unit, total=False):
 
 class Report(Selection, Variant, total=False):
     grading: Annotated[
-        Input | Graded | Iterable[Input | Graded] | Mapping[str, Input | Graded | Iterable[Input | Graded]] | None,
+        Reports | Mapping[str, Reports] | None,
         "grading reports of prep or of upstream, or grades with reports; the keys of a mapping are names of experiments",
     ]
 
@@ -229,7 +231,7 @@ REPLACED = {
     "--list": "mleprep.fetch_list",
     "--check-rules": "mleprep.fetch_check_rules",
     "--keep-going": "check=False",
-    "--per-competition": "the attribute `competitions` of the result",
+    "--per-competition": "the field `competitions` of the records",
 }
 #: Functions that also work if the data directory does not exist yet.
 _WITHOUT_DATA = {"list", "plan", "why", "run", "fetch", "fetch_list", "fetch_check_rules", "summarize"}
@@ -299,7 +301,7 @@ def _hint(function: str, name: str, names: Sequence[str]) -> str:
     for other, table in VERBS.items():
         if other.startswith(f"{function}_") and name in table:
             return f"; `mleprep.{other}` has it"
-    near = difflib.get_close_matches(name, names, 1)
+    near = difflib.get_close_matches(name, names, 1, 0.75)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 

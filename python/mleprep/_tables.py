@@ -8,6 +8,7 @@ import gzip
 import importlib.util
 import json
 import lzma
+import mimetypes
 import os
 import re
 import typing
@@ -54,6 +55,7 @@ class Tables(Mapping[str, Any]):
         # Keeps the name of the module, because modules cannot be pickled.
         self._library = _imported(library, "mleprep.load").__name__
         self._readers = _READERS[self._library]
+        self._directory = directory
         #: The file of each table, and the member if the file is a zip archive.
         self._places: dict[str, tuple[Path, str | None]] = {}
         #: Files without a table.
@@ -84,6 +86,8 @@ class Tables(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._places:
+            if not isinstance(name, str):
+                raise TypeError(f"tables are indexed by name, not by {name!r}: {self!r}")
             raise KeyError(self._missing(name))
         if name not in self._read:
             path, member = self._places[name]
@@ -104,14 +108,18 @@ class Tables(Mapping[str, Any]):
         return self._read[name]
 
     def _missing(self, name: str) -> str:
-        """Returns the message for a name without a table: a similar name, a file that is not read, or the tables."""
+        """Returns the message for a name without a table: a file that is not read, a similar name, or the tables."""
         message = f"there is no table {name!r}"
+        for file in self._others:
+            base = os.path.basename(file)
+            if name in (file, base) or file.startswith(f"{name}.") or base.startswith(f"{name}."):
+                content = _ARCHIVE.sub("", file)
+                is_text = (mimetypes.guess_type(content)[0] or "").startswith("text/") and _suffix(content) not in self._readers
+                kind = ", which is text" if is_text else ""
+                hint = "; `run` with `expand_archives=True` unpacks it" if content != file else ""
+                return f"{message}, because `load` does not read {self._directory / file}{kind}{hint}"
         if near := difflib.get_close_matches(name, self, 1):
             return f"{message}; did you mean {near[0]!r}?"
-        for file in self._others:
-            if file.startswith(f"{name}."):
-                hint = "; `run` with `expand_archives=True` unpacks it" if _ARCHIVE.search(file) else ""
-                return f"{message}, because `load` does not read {file}{hint}"
         return f"{message} in {self!r}"
 
     def _load(self, path: Path, member: str | None) -> Any:
@@ -138,6 +146,10 @@ class Tables(Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
 
+    # The method of `Mapping` would read the table.
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
     # The comparison of mappings would read all tables and compare frames, which have no truth value.
     __eq__, __hash__ = object.__eq__, object.__hash__
 
@@ -145,23 +157,31 @@ class Tables(Mapping[str, Any]):
         return len(self._places)
 
     def __repr__(self) -> str:
-        if not self._places:
-            return f"Tables(0; other files: {_first(self._others)})"
-        return f"Tables({len(self)}: {_first([*self])})"
+        names = f": {_first([*self], _SHOWN_NAMES)}" if self._places else ""
+        others = f"; {self._other_files()}" if self._others else ""
+        return f"Tables({len(self)}{names}{others})"
+
+    def _other_files(self) -> str:
+        """Returns the number of files that are not read, and the first of them. Shows more of them if there are no tables."""
+        count = len(self._others)
+        return f"{count} other file{'s' * (count != 1)}: {_first(self._others, 3 if self._places else _SHOWN_NAMES)}"
 
     def _repr_html_(self) -> str:
         places = self._places.items()
-        rows = [{"table": name, "file": path.name, "member": member} for name, (path, member) in places]
-        others = [{"file that is not read": file} for file in self._others]
-        return _html.tables(rows) or _html.tables(others) or "<em>no tables</em>"
+        rows = [
+            {"table": name, "file": path.relative_to(self._directory), "member": member} for name, (path, member) in places
+        ]
+        if not rows:
+            return _html.tables([{"file that is not read": file} for file in self._others]) or "<em>no tables</em>"
+        return _html.tables(rows) + (_html.note(self._other_files()) if self._others else "")
 
     def _ipython_key_completions_(self) -> list[str]:
         return [*self]
 
 
-def _first(names: Sequence[str]) -> str:
+def _first(names: Sequence[str], count: int) -> str:
     """Returns the first names, and `...` if there are more."""
-    return ", ".join([*names[:_SHOWN_NAMES], *(["..."] if len(names) > _SHOWN_NAMES else [])])
+    return ", ".join([*names[:count], *(["..."] if len(names) > count else [])])
 
 
 def _json(file: IO[bytes], is_lines: bool) -> Any:

@@ -19,6 +19,7 @@ _MENTION = re.compile(
 # that are separate functions here, and about keys of a terminal.
 _PHRASES = {
     "write its id first: ": "name the competition: ", " without --list": "", "press Ctrl-C again": "interrupt again",
+    "run the command in the directory to which the paths are relative, or write": "write",
 }
 _NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
 

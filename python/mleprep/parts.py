@@ -7,8 +7,10 @@ schema. Paths of files and directories are absolute. Paths below the directory o
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import re
+import sys
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -49,8 +51,24 @@ def member(source: str | Callable[[Json], Any], keys: tuple[str, ...] = (), **de
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, member))
 def record(kind: type[Any]) -> Any:
-    """Makes a class a frozen dataclass that keeps the `repr` of its base class."""
-    return dataclass(frozen=True, repr=False)(kind)
+    """Makes a class a frozen dataclass that keeps the `repr` of its base class. Its docstring describes the fields."""
+    made = dataclass(frozen=True, repr=False)(kind)
+    texts = {name: text for base in reversed(made.__mro__) for name, text in _comments(base.__module__, base.__name__)}
+    lines = "".join(f"    {one.name}: {texts[one.name]}\n" for one in fields(made) if one.name in texts)
+    made.__doc__ = f"{made.__doc__}\n\nFields:\n{lines}" if lines else made.__doc__
+    return made
+
+
+@functools.cache
+def _comments(module: str, kind: str) -> list[tuple[str, str]]:
+    """Returns the comments `#:` of the fields of a class, for `help`. Returns no comments if there is no source file."""
+    try:
+        source = inspect.getsource(sys.modules[module]) if module.startswith(__package__) else ""
+    except OSError:
+        return []
+    [body] = re.findall(rf"^class {kind}\b.*\n((?: .*\n|\n)*)", source, re.MULTILINE) or [""]
+    found = re.findall(r"((?:^    #: .*\n)+)    (\w+):", body, re.MULTILINE)
+    return [(name, " ".join(re.findall("#: (.*)", text))) for text, name in found]
 
 
 class Part:
@@ -494,14 +512,23 @@ class MetricFigures(Part):
 class CompetitionFigures(Part):
     """The figures of a competition over all runs."""
 
+    #: The id of the competition.
     competition: str
+    #: Number of runs, with and without a submission.
     runs: int
+    #: Number of runs with a submission.
     submissions: int
+    #: Number of valid submissions.
     valid: int
+    #: Number of scores that are better than the median of the leaderboard.
     above_median: int
+    #: Number of gold medals.
     gold: int
+    #: Number of silver medals.
     silver: int
+    #: Number of bronze medals.
     bronze: int
+    #: Number of medals of all kinds.
     any_medal: int
     #: Number of submissions that are identical to the answers.
     copies: int
@@ -509,8 +536,11 @@ class CompetitionFigures(Part):
     not_comparable: int
     #: Number of gradings in the logs, up to the last run. None if a run was not logged.
     looks: int | None
+    #: Mean of all scores. None if there are no scores.
     mean_score: float | None
+    #: Standard error of the mean. None for a single score.
     score_standard_error: float | None
+    #: `low`, `medium`, `high` or `dev`. None for other competitions.
     complexity: str | None = None
 
 
@@ -585,6 +615,11 @@ def _types(kind: type[Any]) -> dict[str, Any]:
 
 def is_part(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Part)
+
+
+def __dir__() -> list[str]:
+    """Returns the names of the types, for completion."""
+    return [name for name, one in globals().items() if is_part(one) or typing.get_origin(one) is Literal]
 
 
 def columns(kind: type[Part]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ def program_members(record: Json) -> Json:
 class Record(Part):
     """The base class of all results. Notebooks show them as tables."""
 
+    #: The competition.
     id: str
     #: All members of the program's JSON object.
     json: Json = field(
@@ -72,9 +73,11 @@ class Record(Part):
 class Competition(Record):
     """A competition and the state of its data."""
 
+    #: The title.
     name: str | None = None
-    #: Sets that contain the competition, such as `lite`, `scored` or `PACK/NAME`.
+    #: Sets that contain the competition, such as `low`, `scored` or `PACK/NAME`.
     sets: tuple[str, ...] = ()
+    #: The kind of data, such as `Tabular`.
     category: str | None = None
     #: Size of the bundle in bytes, if it is published.
     bytes: int | None = None
@@ -88,11 +91,13 @@ class Competition(Record):
     variants: tuple[str, ...] = ()
     #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
     launched: str | None = None
+    #: See `launched`.
     closed: str | None = None
     #: Whether scores on the prepared data are comparable with published scores. None without prepared data.
     comparable_with_v1: bool | None = None
+    #: The reasons why scores are not comparable.
     not_comparable_because: tuple[str, ...] = ()
-    #: Only with `long`.
+    #: The disk space in the data directory. Only with `long`.
     disk: DiskUse | None = None
 
     _PROPERTIES: ClassVar = ("is_prepared",)
@@ -242,19 +247,25 @@ class Grade(Record):
 
     #: The score. None for an invalid submission.
     score: float | None
+    #: Whether the submission has a score.
     valid: bool = member("valid_submission", default=False)
     #: Why the submission is invalid.
     reason: InvalidReason | None = None
+    #: The medal that the score earns on the leaderboard.
     medal: Medal | None = member(_medal, default=None)
+    #: Whether the score is better than the median of the leaderboard.
     above_median: bool = False
+    #: Whether lower scores are better. None if unknown.
     is_lower_better: bool | None = None
     #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
     thresholds: dict[str, float] = member(_thresholds, keys=_THRESHOLDS, default_factory=dict)
+    #: The variant of the answers. For `v1`, also whether the data are those of the benchmark, for example `v1-differs`.
     variant: str = "v1"
+    #: Whether the score is comparable with scores of MLE-bench.
     comparable_with_v1: bool = False
     #: Whether the submission is identical to the answers.
     is_answers: bool = member("submission_is_answers", default=False)
-    #: Whether a query of the competition's author computes the score.
+    #: Whether a query in the competition's pipeline computes the score, instead of a metric of the program.
     own_metric: bool = False
     #: The file of the submission. None for a frame.
     submission_path: Path | None = member(lambda one: one["submission_path"] or None, default=None)
@@ -423,7 +434,7 @@ class Difference(Record):
         settings, cells = ([vars(one) for one in parts] for parts in (self.pipeline, self.cells))
         row = [{"id": self.id, "published": self._row()["published"]}] if self.published else []
         shown = _html.tables(row, settings, files, cells) or "<em>no differences</em>"
-        not_compared = "<p><em>files not compared, because not both sides are prepared</em></p>"
+        not_compared = _html.note("files not compared, because not both sides are prepared")
         return shown + (not_compared if self.outputs is None and self.id else "")
 
 
@@ -431,6 +442,7 @@ class Difference(Record):
 class Experiment(Record):
     """The leaderboard figures of an experiment."""
 
+    #: The name of the experiment.
     id: str = member("experiment")
     sets: tuple[SetFigures, ...] = ()
     competitions: tuple[CompetitionFigures, ...] = ()
@@ -480,12 +492,13 @@ class Results(Sequence[Row], Generic[Row]):
         self.json = {"competitions": [row.json for row in self._rows]}
 
     @overload
-    def __getitem__(self, key: SupportsIndex | str) -> Row: ...
+    def __getitem__(self, key: int | str) -> Row: ...
     @overload
     def __getitem__(self, key: slice) -> Results[Row]: ...
     def __getitem__(self, key: SupportsIndex | str | slice) -> Row | Results[Row]:
         if isinstance(key, slice):
-            part = Results(self._rows[key], self._kind)
+            # The attributes of other classes, such as `timings`, are those of all records.
+            part = (Results if type(self).__annotations__ else type(self))(self._rows[key], self._kind)
             part.failed = tuple(one for one in self.failed if one.id in part.ids)
             return part
         if isinstance(key, SupportsIndex):
@@ -516,9 +529,15 @@ class Results(Sequence[Row], Generic[Row]):
         return iter(self._rows)
 
     def __repr__(self) -> str:
+        kind = f" {self._kind.__name__}" if type(self) is Results else ""
+        failed = f"{len(self.failed)} failed" if self.failed else ""
         ids = ", ".join([*self.ids[:3], *(["..."] if len(self) > 3 else [])])
-        failed = f"; {len(self.failed)} failed" if self.failed else ""
-        return f"{type(self).__name__}({len(self)} {self._kind.__name__}{ids and ': '}{ids}{failed})"
+        shown = "; ".join(filter(None, [self._summary() if self._rows else "", ids, failed]))
+        return f"{type(self).__name__}({len(self)}{kind}{shown and ': '}{shown})"
+
+    def _summary(self) -> str:
+        """Returns numbers for `repr`."""
+        return ""
 
     def _ipython_key_completions_(self) -> Sequence[str]:
         return self.ids
@@ -556,13 +575,14 @@ class Results(Sequence[Row], Generic[Row]):
         return _tables.frame(rows, {"id": str, **declared}, library)
 
     def _repr_html_(self) -> str:
+        left_out = [{"left_out": one} for one in getattr(self, "left_out", ())]
         if len(self._rows) == 1 and not self.failed:
-            return self._rows[0]._repr_html_()
+            return self._rows[0]._repr_html_() + _html.tables(left_out)
         rows = [cells for row in self._rows for cells in row._rows()]
         details = [{"id": row.id, **cells} for row in self._rows for cells in row._details()]
         # The row of a record contains the failures of its competition.
         failures = [failure._row() for failure in self.failed if failure.id not in self.ids]
-        return _html.tables(rows, failures, details) or "<em>no competitions</em>"
+        return _html.tables(rows, failures, details, left_out) or "<em>no competitions</em>"
 
 
 def _kinds_of_parts(kind: type) -> dict[str, Any]:
@@ -571,8 +591,49 @@ def _kinds_of_parts(kind: type) -> dict[str, Any]:
     return {name: typing.get_args(of)[0] for name, of in hints.items() if typing.get_origin(of) is tuple}
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
+
+
 def _part_row(of: str, part: Any) -> dict[str, Any]:
     return cells(part) if isinstance(part, Part) else {of: part}
+
+
+# A class for each function, because completion in notebooks knows the type of a list's records only from its class.
+class Competitions(Results[Competition]):
+    """The results of `list`."""
+
+
+class Bundles(Results[Bundle]):
+    """The results of `fetch`."""
+
+
+class BundleListings(Results[BundleListing]):
+    """The results of `fetch_list`."""
+
+
+class RulesChecks(Results[Rules]):
+    """The results of `fetch_check_rules`."""
+
+
+class LeakSearches(Results[Leaks]):
+    """The results of `leaks`."""
+
+
+class Audits(Results[Audit]):
+    """The results of `audit`."""
+
+
+class Experiments(Results[Experiment]):
+    """The results of `summarize`."""
+
+
+class Grades(Results[Grade]):
+    """The results of `grade_all`."""
+
+    def _summary(self) -> str:
+        valid, medals = sum(map(bool, self)), sum(one.medal is not None for one in self)
+        return f"{valid} valid, {_counted(medals, 'medal')}"
 
 
 class Runs(Results[Prepared]):
@@ -598,8 +659,8 @@ class Plans(Results[Plan]):
     #: None if a run downloads nothing.
     disk: DiskNeed | None
 
-    def __repr__(self) -> str:
-        return f"{super().__repr__()[:-1]}; {sum(plan.steps_to_run for plan in self._rows)} steps to run)"
+    def _summary(self) -> str:
+        return f"{_counted(sum(plan.steps_to_run for plan in self), 'step')} to run"
 
 
 class Digests(Results[Digest]):

@@ -69,10 +69,14 @@ def test_unusable_output_paths_are_named(data_dir: Path, tmp_path: Path) -> None
 def test_type_errors_name_the_parameter(tmp_path: Path) -> None:
     results: Any = mleprep.Results([mleprep.Record(ID)])
     frames: Any = [pd.DataFrame()]
-    with pytest.raises(TypeError, match="`reports` must be a path or several paths, but contains a Record"):
+    with pytest.raises(TypeError, match="`reports` must be paths, or results of `grade` and `grade_all`, but contains a Record"):
         mleprep.summarize(results)
-    with pytest.raises(TypeError, match="`submissions` must be a path or several paths, but contains a DataFrame"):
+    with pytest.raises(TypeError, match="`submissions` must be paths, or pairs of an id and a file, but contains a DataFrame"):
         mleprep.grade_all(frames, output=tmp_path)
+    pairs: Any
+    for pairs, kinds in (([(ID, pd.DataFrame())], "str and a DataFrame"), ({ID: ["a.csv"]}, "str and a list"), ([(tmp_path, ID)], "PosixPath and a str")):
+        with pytest.raises(TypeError, match=f"`submissions` must be pairs of an id and a file, but contains a pair of a {kinds}"):
+            mleprep.grade_all(pairs, output=tmp_path)
 
 
 def test_results_are_indexed_by_position() -> None:

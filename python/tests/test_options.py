@@ -167,6 +167,7 @@ FRAME = pd.DataFrame({"id": [ID]})
     ("call", "message"),
     [
         (lambda: mleprep.run("x", skip_verificaton=True), "run() has no parameter `skip_verificaton`; did you mean `skip_verification`?"),
+        (lambda: mleprep.run("x", force=True), "run() has no parameter `force`"),
         (lambda: mleprep.run("x", available="yes"), "`available` must be True or False, not 'yes'"),
         (lambda: mleprep.run("x", jobs=True), "`jobs` must be an integer, not True"),
         (lambda: mleprep.run("x", jobs="two"), "`jobs` must be an integer, not 'two'"),
@@ -239,7 +240,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("name the directory of bundles and other source files with --source", "name the directory of bundles and other source files with `source`"),
         ("name a competition, or a set with --lite, --all, --set NAME or --ids-from FILE",
          'name a competition, or a set with `set="lite"`, `set="all"`, `set="NAME"` or `ids_from="FILE"`'),
-        ("--per-competition shows the figures", "the attribute `competitions` of the result shows the figures"),
+        ("--per-competition shows the figures", "the field `competitions` of the records shows the figures"),
         ("run `prep run leaf --data-dir='my data'`", 'run `mleprep.run("leaf", data_dir="my data")`'),
         ("run with --expand-archives=no", "run with `expand_archives=False`"),
         ("the parent directory with --pipelines /a/b", 'the parent directory with `pipelines="/a/b"`'),

@@ -83,13 +83,16 @@ def test_representations_are_short_lines_and_paths_are_absolute(results: dict[st
 def test_representations(results: dict[str, Any]) -> None:
     plans = results["plan"]
     count = sum(one.steps_to_run for one in plans)
-    assert repr(plans) == f"Plans(2 Plan: {ID}, {PIZZA}; {count} steps to run)" and count > 10
+    assert repr(plans) == f"Plans(2: {count} steps to run; {ID}, {PIZZA})" and count > 10
     assert plans.disk is None and plans.left_out == () and plans[0].is_up_to_date == (plans[0].steps_to_run == 0)
-    assert repr(results["list"]).startswith("Results(82 Competition: 3d-") and repr(results["list"]).endswith(", ...)")
+    assert repr(results["list"]).startswith("Competitions(82: 3d-") and repr(results["list"]).endswith(", ...)")
     assert repr(results["plan"][0]).startswith(f"Plan(id='{ID}', steps=<")
     assert repr(results["plan"][PIZZA].steps[1]).endswith("runs='yes', reason='first run')")
-    assert repr(results["list"][:0]) == "Results(0 Competition)" and repr(results["run"]) == "Runs(1: 1 prepared)"
+    assert repr(results["list"][:0]) == "Competitions(0)" and repr(results["run"]) == "Runs(1: 1 prepared)"
     assert repr(results["diff"]).endswith("is_equal=False)")
+    assert repr(results["run"][:0]) == "Results(0 Prepared)"
+    grades = [mleprep.Grade(ID, 0.5, valid=True, medal="gold"), mleprep.Grade(ID, None)]
+    assert repr(mleprep.Grades(grades)) == f"Grades(2: 1 valid, 1 medal; {ID}, {ID})"
 
 
 def test_times_are_shown_and_numbers_are_kept(results: dict[str, Any]) -> None:

@@ -159,7 +159,7 @@ def test_members_of_results_are_in_the_schema() -> None:
         group = typing.get_origin(returned(name)[0]) or returned(name)[0]
         if issubclass(group, Results) and group is not Results:
             own = {key for key in group.__annotations__}
-            assert own and own <= SCHEMA[name]["properties"].keys()
+            assert own <= SCHEMA[name]["properties"].keys()
 
 
 def test_failures_have_the_types_of_the_schema() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from conftest import ID
 from mleprep import _envelope, _options, parts
 from mleprep.parts import Failure
+from test_types import FUNCTIONS, returned
 
 QUIET: Any = {"progress": False}
 
@@ -74,12 +76,20 @@ def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
     for reports, count in ((grade, 1), (grades, 2), ([grade, *grades], 3)):
         [figures] = mleprep.summarize(reports)[0].competitions
         assert figures.runs == count
-    page = mleprep.report(ID, output=tmp_path / "page.html", grading={"alice": grades, "bob": grade}, data_dir=data_dir)
+    page = mleprep.report(ID, output=tmp_path / "page.html", grading={"alice": [grades], "bob": grade}, data_dir=data_dir)
     assert "alice" in page.path.read_text() and "bob" in page.path.read_text()
     with pytest.raises(TypeError, match="`reports` contains a grade without a report; pass `output`"):
         mleprep.summarize(mleprep.grade(sample, ID, **given))
-    both = mleprep.summarize({"alice": grades, "bob": [grade]})
-    assert both.ids == ["alice", "bob"] and [one.competitions[0].runs for one in both] == [2, 1]
+    others = mleprep.grade_all(tmp_path / "b.jsonl", output=tmp_path / "others", **given)
+    both = mleprep.summarize({"alice": [grades, others], "bob": iter([grade])})
+    assert both.ids == ["alice", "bob"] and [one.competitions[0].runs for one in both] == [4, 1]
+    [figures] = mleprep.summarize([grades, tmp_path / "others", grade])[0].competitions
+    assert figures.runs == 5
+    for some in (grades[:1], grades[0], [others, [*grades][1:]]):
+        with pytest.raises(mleprep.UsageError, match=f"`reports` contains 1 of the 2 grades in {grades[0].path}, but"):
+            mleprep.summarize(some)
+    with pytest.raises(mleprep.UsageError, match="`grading` contains 1 of the 2 grades in"):
+        mleprep.report(ID, output=tmp_path / "page.html", grading={"alice": grades[:1]}, data_dir=data_dir)
     with pytest.raises(TypeError, match="`name` cannot be used with a mapping"):
         mleprep.summarize({"alice": grades}, name="bob")
     with pytest.raises(mleprep.UsageError, match="the experiment `bob` has no reports"):
@@ -90,6 +100,16 @@ def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
         assert found._repr_html_().count(f">{sample}<") == len(found)
     with pytest.raises(mleprep.UsageError, match="^submissions:2: there is no competition `nothing`"):
         mleprep.grade_all([(ID, sample), ("nothing", sample)], output=tmp_path / "pairs", **given)
+    missing = tmp_path / "missing.csv"
+    assert [bool(one) for one in mleprep.grade_all([(ID, sample), (ID, missing)], output=tmp_path / "pairs", **given)] == [True, False]
+    with pytest.raises(FileNotFoundError, match="for `submissions`: .*missing.csv"):
+        mleprep.grade_all([(ID, missing)], output=tmp_path / "pairs", **given)
+    lines: list[str] = []
+    (tmp_path / "c.jsonl").write_text(f'{{"competition_id": "{ID}", "submission_path": "missing.csv"}}')
+    for submissions in ([(ID, missing)], tmp_path / "c.jsonl"):
+        [none] = mleprep.grade_all(submissions, output=tmp_path / "pairs", check=False, progress=lines.append, **given)
+        assert none.reason and none.reason.kind == "no_submission"
+    assert lines.count("  help: write absolute paths") == 2
     with pytest.raises(mleprep.UsageError, match="`submissions` must be one list or directories of runs, but .*a.jsonl"):
         mleprep.grade_all([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], output=tmp_path / "all", **given)
 
@@ -104,6 +124,17 @@ def test_messages_name_the_data_directory(tmp_path: Path, data_dir: Path, monkey
         with pytest.raises(mleprep.InputError) as raised:
             call()
         assert raised.value.message.endswith(f" in {tmp_path}") and "`data_dir`" in (raised.value.help or "")
+    for check in (True, False):
+        lines: list[str] = []
+        try:
+            failed = mleprep.grade_all([(ID, sample)], output=tmp_path / "x", check=check, progress=lines.append).failed
+            message, help, place = failed[0].message, failed[0].help, failed[0].place
+            assert f"error: submissions:1: {message}" in lines
+        except mleprep.InputError as error:
+            message, help, place = error.message, error.help, error.place
+        assert message == f"variant `v1` of competition `{ID}` is not prepared in {tmp_path}"
+        assert help == f'run `mleprep.run("{ID}")`, or name the directory of the prepared data with `data_dir`'
+        assert place == "submissions:1" and not any("mleprep-" in line for line in lines)
     for call in (mleprep.grade, mleprep.validate):
         with pytest.raises(mleprep.InputError, match=f"^variant `fixed` of competition `{ID}` is not prepared in {data_dir}\n"):
             call(sample, ID, variant="fixed", data_dir=data_dir)
@@ -132,6 +163,22 @@ def test_a_place_occurs_once_in_a_message() -> None:
     for found in ({"error": one}, {"competitions": [{"id": "x", "error": one}, {"id": "y", "failures": [one]}]}):
         assert str(_envelope.error(3, found, "")).count("pipeline.yaml:6:21: ") == 1
     assert _envelope.decoded(Failure, one, "error").message == "wrong"
+
+
+def test_several_ids_in_a_text_are_an_error_with_a_list() -> None:
+    for ids in ("a,b", "a b", ["a, b"]):
+        with pytest.raises(mleprep.UsageError, match=r"which is not an id\nhelp: pass a list: \['a', 'b'\]"):
+            mleprep.run(ids)
+    with pytest.raises(mleprep.UsageError, match="`id` contains 'a b', which is not an id\nhelp: pass one id"):
+        mleprep.load("a b")
+
+
+def test_help_describes_each_field() -> None:
+    for kind in (mleprep.Grade, mleprep.Competition, parts.CompetitionFigures):
+        for field in dataclasses.fields(kind):
+            assert f"\n    {field.name}: " in (kind.__doc__ or ""), field.name
+    assert "\n    id: The name of the experiment.\n" in (mleprep.Experiment.__doc__ or "")
+    assert "\n    message" not in (parts.StepReason.__doc__ or "") and "\n    kind: " in (parts.StepReason.__doc__ or "")
 
 
 def test_discovery() -> None:
@@ -167,3 +214,18 @@ def test_errors_of_the_system_name_the_parameter(data_dir: Path, tmp_path: Path)
         with pytest.raises(kind) as raised:
             call()  # type: ignore[no-untyped-call]
         assert f"for `{name}`" in str(raised.value) and raised.value.filename == str(path) and raised.value.errno
+
+
+def test_notebooks_complete_the_fields_of_records() -> None:
+    """jedi, which completes in IPython, knows an object in a notebook only by its class."""
+    jedi = pytest.importorskip("jedi")
+    for name in FUNCTIONS:
+        group, row = returned(name)
+        if group is row:
+            continue
+        found = group([], row)
+        for code in ("found[0].", 'found["x"].', "for one in found:\n    one."):
+            names = {one.name for one in jedi.Interpreter(code, [{"found": found}]).complete()}
+            assert {one.name for one in dataclasses.fields(row)} <= names and not names & {"ids", "failed"}, (name, code)
+    assert {one.name for one in jedi.Interpreter("mleprep.parts.", [{"mleprep": mleprep}]).complete()} == {*dir(parts)}
+    assert {"Estimate", "Medal"} <= {*dir(parts)} and not {"re", "dataclass", "cells"} & {*dir(parts)}

@@ -174,12 +174,32 @@ def test_files_that_are_not_tables_are_named(tmp_path: Path, monkeypatch: pytest
     for name in ("description.md", "train.json.7z"):
         (tmp_path / name).touch()
     tables = _tables.Tables(tmp_path)
-    assert repr(tables) == "Tables(0; other files: description.md, train.json.7z)" and "train.json.7z" in tables._repr_html_()
-    with pytest.raises(KeyError, match="`load` does not read train.json.7z; `run` with `expand_archives=True` unpacks it"):
-        tables["train"]
-    with pytest.raises(KeyError, match="no table 'x' in Tables.0; other files: description.md"):
+    assert repr(tables) == "Tables(0; 2 other files: description.md, train.json.7z)" and "train.json.7z" in tables._repr_html_()
+    with pytest.raises(KeyError, match="no table 'x' in Tables.0; 2 other files: description.md"):
         tables["x"]
     (tmp_path / "a.parquet").touch()
+    (tmp_path / "inner").mkdir()
+    for name in ("names.csv", "inner/names.csv", "inner/words.txt", "inner/corpus.txt.7z"):
+        (tmp_path / name).touch()
+    tables = _tables.Tables(tmp_path)
+    others = "4 other files: description.md, train.json.7z, inner/corpus.txt.7z, ..."
+    assert repr(tables) == f"Tables(3: a, names, inner/names; {others})"
+    assert ">inner/names.csv<" in tables._repr_html_() and tables._repr_html_().endswith(f"<p><em>{others}</em></p>")
+    for key, expected in {
+        "train": "train.json.7z; `run` with `expand_archives=True` unpacks it",
+        "words.txt": "inner/words.txt, which is text",
+        "words": "inner/words.txt, which is text",
+        "inner/words": "inner/words.txt, which is text",
+        "corpus": "inner/corpus.txt.7z, which is text; `run` with `expand_archives=True` unpacks it",
+    }.items():
+        with pytest.raises(KeyError) as raised:
+            tables[key]
+        assert raised.value.args[0] == f"there is no table {key!r}, because `load` does not read {tmp_path}/{expected}"
+    position: Any = 0
+    with pytest.raises(TypeError, match="^tables are indexed by name, not by 0: Tables.3: a, "):
+        tables[position]
+    # The file is empty, so reading it would fail.
+    assert "names" in tables and 0 not in tables
 
     def failing(*_: Any) -> None:
         raise ImportError("no pyarrow")
@@ -461,11 +481,12 @@ def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
     assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one or one.is_complete for one in done)
     assert repr(done) == "Runs(2: 2 failed)" and [one.id for one in done.failed] == two and done[1:].failed == done.failed[1:]
     assert done._repr_html_().count("<table>") == 1 and len(done.to_frame(of="failed")) == 2
-    assert repr(found) == f"Results(1 Leaks: {ID}; 1 failed)"
+    assert repr(found) == f"LeakSearches(1: {ID}; 1 failed)"
     prepared = mleprep.list(two + [ID], **data)
     assert [one.is_prepared for one in prepared] == [False, False, True] == [*prepared.to_frame()["is_prepared"]]
     left_out = mleprep.run(two, available=True, source=ROOT, **data)
     assert left_out.left_out == (PICTURES, PIZZA) and repr(left_out) == "Runs(0: 2 left out)"
+    assert f">{PIZZA}</td>" in left_out._repr_html_() and ">left out</th>" in left_out._repr_html_()
 
 
 def test_missing_credentials_are_failures_without_check(tmp_path: Path) -> None:
