@@ -20,6 +20,7 @@
 //! deep          generators of deeply nested files
 //! demo          the first command of a new user
 //! download/     bundles from a server that imitates Kaggle
+//! draft_cases   drafts for small bundles of many forms
 //! drafts        pipelines that `prep pipeline new` writes
 //! faults/       failing reads and writes, full disks, Ctrl-C, damage, little memory: in every kind of step
 //! exhausted     limits of threads, address space and file length
@@ -106,6 +107,7 @@ mod differential;
 mod digests;
 mod directories;
 mod download;
+mod draft_cases;
 mod drafts;
 mod exhausted;
 mod expand;

@@ -226,6 +226,16 @@ fn a_valid_pack_replaces_the_installed_one() {
     sandbox.write("lab/harbour/pipeline.yaml", "name: Harbour\n");
     sandbox.prep(&["pack", "add", "--replace", "lab"]).code(3);
     sandbox.prep(&["pack", "check", "./lab"]).code(3);
+    let wrong = Harbour::PIPELINE.replace("EXCLUDE (docked)", "EXCLUDE (doked)");
+    sandbox.write("lab/harbour/pipeline.yaml", wrong);
+    sandbox
+        .prep(&["pack", "add", "--replace", "lab"])
+        .code(3)
+        .stderr_has(&[
+            "lab/harbour/pipeline.yaml:11:",
+            "there is no column `doked`",
+        ]);
+    sandbox.prep(&["pack", "check", "./lab"]).code(3);
     assert_eq!(version(), "2026.2");
     assert_eq!(names_in(&installed), ["lab"]);
     sandbox.run_and_count_steps("lab/harbour");
@@ -257,6 +267,7 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
         (&["pack", "remove", "../lab"], 2, "there is no pack"),
         (&["pack", "check", "lb"], 2, "did you mean `lab`?"),
         (&["pack", "remove", "mle-bench"], 2, "there is no pack"),
+        (&["pack", "check", "./source"], 4, "pack.yaml"),
         (
             &["pack", "add", "nowhere"],
             4,
@@ -370,7 +381,8 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     sandbox.prep(&["remote", "key", "new", "k"]).code(0);
     check(&["harbour", "--write", "lab/pack.lock"])
         .code(0)
-        .stderr_has(&["is signed by ed25519:"]);
+        .stderr_has(&["wrote lab/pack.lock, signed by ed25519:"])
+        .stdout_has(&["equal, signed"]);
     let lock = fs::read_to_string(sandbox.path("lab/pack.lock")).expect("a lock");
     assert!(
         lock.contains("\nharbour v1 answers sha256:") && !lock.contains("Quay"),

@@ -76,9 +76,10 @@ pub fn draft(
 impl From<DraftError> for Error {
     fn from(error: DraftError) -> Error {
         let new = match &error {
-            DraftError::NoColumns { .. } | DraftError::Metric(_) | DraftError::Misfit { .. } => {
-                Error::request(error.to_string())
-            }
+            DraftError::NoColumns { .. }
+            | DraftError::IdIsTarget(_)
+            | DraftError::Metric(_)
+            | DraftError::Misfit { .. } => Error::request(error.to_string()),
             _ => Error::new(Failure::Input, error.to_string()),
         };
         Error {

@@ -75,10 +75,10 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
-    /// Returns whether the columns with true values are classes. In this case, each row of the answers belongs to at
-    /// least one class.
-    pub fn has_classes_as_columns(&self) -> bool {
-        self.spec.metric.metric.has_classes_as_columns()
+    /// If the columns with true values are classes, returns the largest number of classes to which a row of the answers
+    /// can belong. Each row belongs to at least one class.
+    pub fn max_classes(&self) -> Option<usize> {
+        self.spec.metric.metric.max_classes()
     }
 
     /// Returns the score of a submission that is identical to the answers. Returns `None` if this score depends on the

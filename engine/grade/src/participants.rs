@@ -10,12 +10,23 @@ use crate::metrics::Direction;
 const MAX_NAMES: usize = 24;
 
 impl Grader {
-    /// Returns a sentence for each rule that a submission can violate, or that changes the submission.
+    /// Returns a sentence for each rule that a submission can violate, or that changes the submission, and a sentence about
+    /// the values that the metric requires.
     pub fn requirements(&self) -> Vec<String> {
         let rules = self.spec.rules.iter();
-        rules
-            .filter_map(|rule| requirement(rule.name, &rule.parameters))
-            .collect()
+        let rules = rules.filter_map(|rule| requirement(rule.name, &rule.parameters));
+        let metric = &self.spec.metric;
+        let of_metric = metric.metric.cell().and_then(|cell| {
+            let columns = columns_in_words(
+                ["columns", "column"]
+                    .iter()
+                    .find_map(|key| metric.parameters.get(key))?,
+            );
+            Some(format!(
+                "The metric requires {cell} in every cell of {columns}."
+            ))
+        });
+        rules.chain(of_metric).collect()
     }
 
     /// Describes the metric: its name, meaning, parameters, scale and direction. If the metric is a query, adds the text of
@@ -74,18 +85,23 @@ fn words(value: &Value) -> String {
     }
 }
 
+/// Returns a selection of columns in words.
+fn columns_in_words(columns: &Value) -> String {
+    let names = words(columns);
+    match columns {
+        Value::Array(all) if all.len() != 1 => format!("the columns {names}"),
+        Value::Array(_) | Value::String(_) => format!("the column {names}"),
+        _ => names,
+    }
+}
+
 /// Describes a rule. Returns `None` for a rule that only selects rows or changes the answers.
 fn requirement(name: &str, parameters: &Value) -> Option<String> {
     let value = |key: &str| parameters.get(key).map(words);
     let text = |key: &str| value(key).unwrap_or_default();
     let choice = |key: &str| parameters.get(key).and_then(Value::as_str);
-    let columns = match parameters.get("columns") {
-        Some(Value::Array(names)) if names.len() == 1 => format!("the column {}", text("columns")),
-        Some(Value::Array(_)) => format!("the columns {}", text("columns")),
-        Some(Value::String(_)) => format!("the column {}", text("columns")),
-        Some(_) => text("columns"),
-        None => "the columns of the sample".to_owned(),
-    };
+    let columns = parameters.get("columns").map(columns_in_words);
+    let columns = columns.unwrap_or_else(|| "the columns of the sample".to_owned());
     Some(match name {
         "rename" => format!(
             "The column {} may have the name {} instead.",

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 
 use prep_cache::Stored;
-use prep_core::{Context, FileValue, Inputs, StepError, Value};
+use prep_core::{Context, FileValue, Inputs, StepError, Value, units};
 use prep_spec::joined;
 
 use crate::kinds::FunctionStep;
@@ -48,8 +48,10 @@ impl Description {
         if let (Some(requirements), false) = (&self.requirements, self.is_complete) {
             params["requirements"] = serde_json::json!(requirements);
         }
+        // Only descriptions with requirements state the number of rows of a submission.
+        let version = 1 + u32::from(self.requirements.is_some());
         let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
-        FunctionStep::new("description", 1, params, run)
+        FunctionStep::new("description", version, params, run)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Value, StepError> {
@@ -130,7 +132,13 @@ impl Description {
         path: &str,
         text: &mut String,
     ) -> Result<(), StepError> {
-        let (head, is_entire) = head(context, input(inputs, name)?, SHOWN_BYTES)?;
+        let value = input(inputs, name)?;
+        let rows = FileValue::from_value(value).ok().and_then(|file| file.rows);
+        let rows = rows.filter(|_| self.requirements.is_some());
+        let rows = rows.map_or_else(String::new, |rows| {
+            format!(", {}", units::count(rows, "row"))
+        });
+        let (head, is_entire) = head(context, value, SHOWN_BYTES)?;
         let head = String::from_utf8_lossy(&head);
         // If the sample is longer than `head`, the last line of `head` may be incomplete.
         let complete_lines = match is_entire {
@@ -142,7 +150,7 @@ impl Description {
         text.push_str("\n## Submission\n\n");
         let _ = writeln!(
             text,
-            "A CSV file with a header line and a row for each row of the sample (`{path}`), like this:"
+            "A CSV file with a header line and a row for each row of the sample (`{path}`{rows}), like this:"
         );
         let _ = writeln!(text, "\n```\n{}\n```", lines.join("\n"));
         if let Some(requirements) = self.requirements.as_ref().filter(|all| !all.is_empty()) {

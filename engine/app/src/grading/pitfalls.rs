@@ -22,7 +22,7 @@ pub(super) fn in_files(
     };
     let found = [
         unscored_rows(grader, answers),
-        rows_without_class(grader, answers),
+        rows_with_wrong_classes(grader, answers),
         repeated(),
         test.and_then(|test| ids_without_test_row(grader, answers, test)),
         rewarded_rows(grader, answers, files),
@@ -78,30 +78,38 @@ fn unscored_rows(grader: &Grader, answers: &Frame) -> Option<String> {
     ))
 }
 
-/// Returns a warning if rows of the answers are 0 in the columns of all classes. For example, the query that writes the
-/// answers lacks the column of a class.
-fn rows_without_class(grader: &Grader, answers: &Frame) -> Option<String> {
+/// Returns a warning if rows of the answers are 0 in the columns of all classes, or have more classes than the metric
+/// permits. For example, the query that writes the answers lacks the column of a class, or the columns are independent
+/// labels.
+fn rows_with_wrong_classes(grader: &Grader, answers: &Frame) -> Option<String> {
     let names: Vec<String> = answers
         .columns
         .iter()
         .map(|column| column.name.clone())
         .collect();
     let classes = grader.true_columns(Some(&names));
-    if classes.len() < 2 || !grader.has_classes_as_columns() {
-        return None;
-    }
+    let max = grader.max_classes().filter(|_| classes.len() > 1)?;
     let is_zero = |cell| matches!(cell, CellValue::Int(0) | CellValue::Float(0.0));
-    let has_no_class = |row: &usize| {
-        let mut columns = classes.iter().filter_map(|name| answers.column(name));
-        columns.all(|column| is_zero(column.data.value(*row)))
+    let count = |row: usize| {
+        let columns = classes.iter().filter_map(|name| answers.column(name));
+        columns
+            .filter(|column| !is_zero(column.data.value(row)))
+            .count()
     };
-    let mut rows = (0..answers.rows).filter(has_no_class);
-    let first = rows.next()?;
-    Some(format!(
-        "the answers have {} without a class, for example row {}; check that the query of the answers names all classes",
-        units::count(rows.count() + 1, "row"),
-        first + 1,
-    ))
+    let counts: Vec<usize> = (0..answers.rows).map(count).collect();
+    let example = |is_wrong: &dyn Fn(usize) -> bool| {
+        let first = counts.iter().position(|count| is_wrong(*count))?;
+        let rows = counts.iter().filter(|count| is_wrong(**count)).count();
+        Some((units::count(rows, "row"), first + 1))
+    };
+    let metric = grader.metric().definition.name;
+    let several = example(&|count| count > max).map(|(rows, row)| format!(
+        "the answers have {rows} with several classes, for example row {row}, but each row has exactly one class in the metric `{metric}`; \
+         for independent labels, choose a metric such as `roc_auc` or `f1`"
+    ));
+    several.or_else(|| example(&|count| count == 0).map(|(rows, row)| format!(
+        "the answers have {rows} without a class, for example row {row}; check that the query of the answers names all classes"
+    )))
 }
 
 fn ids_without_test_row(grader: &Grader, answers: &Frame, test: &[u8]) -> Option<String> {

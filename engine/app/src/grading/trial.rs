@@ -98,8 +98,9 @@ struct Places {
 enum Mistake {
     Answers(String),
     Metric(Refusal),
-    /// The metric cannot grade the answers. Contains the name of the metric, and the reason.
-    Misfit(&'static str, String),
+    /// The metric cannot grade the answers. Contains the name of the metric, the reason, and whether the reason is that
+    /// all answers are equal.
+    Misfit(&'static str, String, bool),
     Sample(String),
 }
 
@@ -127,12 +128,17 @@ impl Mistake {
                     span: span.unwrap_or(places.grade.span),
                 }
             }
-            Mistake::Misfit(metric, cause) => TrialError {
+            Mistake::Misfit(metric, cause, is_constant) => TrialError {
                 message: format!("the metric `{metric}` does not fit the answers: {cause}"),
-                help: Some(
-                    "choose a metric for such answers, or correct the output that contains them"
+                help: Some(match is_constant {
+                    true => "use `stratify` or a larger `test_size` in the split, correct the output that contains the answers, \
+                             or choose another metric"
                         .to_owned(),
-                ),
+                    false => {
+                        "choose a metric for such answers, or correct the output that contains them"
+                            .to_owned()
+                    }
+                }),
                 span: grade
                     .places
                     .get("/metric")
@@ -190,7 +196,16 @@ fn grade_all(
             return Err(Mistake::Answers(cause));
         }
         if let Some(cause) = misfit(refusal, || grade(answers)).filter(|_| !lacks_column) {
-            return Err(Mistake::Misfit(grader.metric().definition.name, cause));
+            let column = refusal
+                .column
+                .as_deref()
+                .and_then(|name| frame.column(name));
+            let is_constant = column.is_some_and(|column| {
+                refusal.row.is_none()
+                    && (1..frame.rows).all(|row| column.text(row) == column.text(0))
+            });
+            let metric = grader.metric().definition.name;
+            return Err(Mistake::Misfit(metric, cause, is_constant));
         }
         return Err(match refusal.kind {
             RefusalKind::Answers => Mistake::Answers(cause),
@@ -429,7 +444,10 @@ mod tests {
             Ok(found) => Ok(found["warnings"].to_string()),
             Err(Mistake::Answers(cause)) => Err(format!("answers: {cause}")),
             Err(Mistake::Metric(refusal)) => Err(format!("metric: {refusal}")),
-            Err(Mistake::Misfit(metric, cause)) => Err(format!("{metric}: {cause}")),
+            Err(Mistake::Misfit(metric, cause, is_constant)) => Err(format!(
+                "{metric}: {cause}{}",
+                if is_constant { " (constant)" } else { "" }
+            )),
             Err(Mistake::Sample(cause)) => Err(format!("sample: {cause}")),
         }
     }
@@ -646,10 +664,16 @@ mod tests {
                 "id\n1\n2\n3\n",
                 "the answers have 1 row without a class, for example row 2",
             ),
+            (
+                classes(),
+                &colours.replace("0,1", "1,1")[..],
+                "id\n1\n2\n3\n",
+                "the answers have 1 row with several classes, for example row 1, but each row has exactly one class in the metric `log_loss`",
+            ),
             (labels(), colours, "id\n1\n2\n3\n", "[]"),
         ] {
             let grader = Grader::parse(&rules).unwrap();
-            let sample = match answers == colours {
+            let sample = match answers.starts_with("id,red") {
                 true => "id,red,blue\n1,0.5,0.5\n2,0.5,0.5\n3,0.5,0.5\n".to_owned(),
                 false => answers.replace('5', "4"),
             };

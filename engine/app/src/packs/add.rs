@@ -17,14 +17,15 @@ use prep_contents::{ArchiveFormat, ContentsError, entries, listing};
 use prep_core::{Cancel, Context, Failure, Quoted, Remedy, Source, units};
 use prep_digests::Sha256;
 use prep_fetch::{BundleChecksums, LazyNetwork, SearchPath, WebAddress, WebFile};
-use prep_spec::{Pack, nearest};
+use prep_spec::{BASE_VARIANT, Pack, nearest};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{CORRECT, MAX_FILE_BYTES, PACK_FILE, PackFiles, installed_packs, open_file};
-use crate::catalog::{Catalog, PIPELINE_FILE};
+use crate::catalog::{Catalog, CatalogEntry, PIPELINE_FILE};
 use crate::error::{Error, failure_of};
 use crate::export::TemporaryCopy;
 use crate::settings::Settings;
+use crate::stages::load::Loader;
 
 /// Maximum size of each YAML file of a pack, in bytes: of `pack.yaml` and of the pipelines.
 const MAX_YAML_BYTES: u64 = 1 << 20;
@@ -93,14 +94,38 @@ impl PackOrigin {
 /// this name.
 ///
 /// # Errors
-/// Returns an error if the pack or its name is not valid, if a pack of this name is installed and not replaced, or if a file
-/// cannot be copied. After an error, the directory of packs is unchanged.
+/// Returns an error if the pack, one of its queries or its name is not valid, if a pack of this name is installed and
+/// not replaced, or if a file cannot be copied. After an error, the directory of packs is unchanged.
 pub fn add_pack(
     settings: &Settings,
     origin: &PackOrigin,
     replaces: bool,
     network: &LazyNetwork,
     cancel: &Cancel,
+) -> Result<Arc<Pack>, Error> {
+    let check_queries = |entries: &[CatalogEntry]| {
+        let mut entries = entries.iter();
+        entries.try_for_each(|entry| {
+            let loaded = Loader::without_notes().load(entry, BASE_VARIANT);
+            loaded.map(|_| ())
+        })
+    };
+    install(
+        settings,
+        origin,
+        replaces,
+        (network, cancel),
+        &check_queries,
+    )
+}
+
+/// Adds a pack. `check` checks its pipelines further, in addition to [`PackFiles::check_pipelines`].
+fn install(
+    settings: &Settings,
+    origin: &PackOrigin,
+    replaces: bool,
+    (network, cancel): (&LazyNetwork, &Cancel),
+    check: &dyn Fn(&[CatalogEntry]) -> Result<(), Error>,
 ) -> Result<Arc<Pack>, Error> {
     let root = root(settings)?;
     fs::create_dir_all(root).map_err(|error| Error::writing("create", root, &error))?;
@@ -143,6 +168,7 @@ pub fn add_pack(
     let entries = files.entries(&pack)?;
     check_name(settings, &pack.name)?;
     files.check_pipelines(&entries)?;
+    check(&entries)?;
     let target = root.join(&pack.name);
     let is_taken = |error: &io::Error| {
         matches!(
@@ -176,8 +202,8 @@ fn replace(new: &Path, target: &Path, old: &Path) -> io::Result<()> {
     })
 }
 
-/// Adds a pack to a new directory of packs. Returns the pack, settings that name this directory, and a guard that removes
-/// the directory when it is dropped.
+/// Adds a pack to a new directory of packs, without a check of its queries. Returns the pack, settings that name this
+/// directory, and a guard that removes the directory when it is dropped.
 ///
 /// # Errors
 /// See [`add_pack`].
@@ -195,7 +221,7 @@ pub fn add_pack_temporarily(
         packs: Some(home.join("packs")),
         ..settings.clone()
     };
-    let pack = add_pack(&settings, origin, false, network, cancel)?;
+    let pack = install(&settings, origin, false, (network, cancel), &|_| Ok(()))?;
     Ok((pack, settings, home))
 }
 
@@ -448,7 +474,11 @@ impl Staging {
             if let Some(name) = name.filter(|name| !pack.competitions.contains_key(*name)) {
                 let message = format!("{PACK_FILE} does not name the competition {}", Quoted(name));
                 let error = Error::new(Failure::Pipeline, message);
-                return Err(error.help("add it to `competitions`"));
+                let known = pack.competitions.keys().map(String::as_str);
+                return Err(match nearest(name, known) {
+                    Some(near) => error.suggest(Some(near)),
+                    None => error.help("add it to `competitions`"),
+                });
             }
         }
         Ok(())

@@ -136,6 +136,19 @@ impl PackChecks<'_> {
         Ok(all)
     }
 
+    /// Compares the results of checks with `file`, a `pack.lock`.
+    ///
+    /// # Errors
+    /// Returns an error if `file` cannot be read.
+    pub fn compare(&self, file: &Path, checks: &mut [PackCheck]) -> Result<(), Error> {
+        let lock = PackLock::read(file, self.pack)?;
+        for check in checks {
+            let digests = check.digests.as_ref();
+            check.lock = digests.map(|facts| lock.compare(&check.id, facts, self.trusted));
+        }
+        Ok(())
+    }
+
     /// Returns the new text of `file`, a `pack.lock`, with the digests of the competitions that `checks` found reproducible.
     ///
     /// Copies the digests of other competitions from the old text of `file`, or from the installed `pack.lock` if `file` does

@@ -193,7 +193,8 @@ impl CheckArgs {
     fn call(&self, session: &CliSession) -> VerbResult {
         let installed = installed_packs(&session.settings)?;
         let is_installed = installed.iter().any(|pack| pack.name == self.name);
-        if is_installed || !Path::new(&self.name).join(PACK_FILE).is_file() {
+        let is_path = || self.name.contains('/') || Path::new(&self.name).join(PACK_FILE).is_file();
+        if is_installed || !is_path() {
             return self.check(session, &self.name);
         }
         let origin = PackOrigin::Path {
@@ -249,15 +250,19 @@ impl CheckArgs {
         };
         let (_watching, cancel) = process::watched(&session.printer)?;
         let mut done = |check: &PackCheck| session.printer.message(one_line(&status(check)));
-        let found = checks.run(&ids, &cancel, &mut done)?;
+        let mut found = checks.run(&ids, &cancel, &mut done)?;
         if let Some(path) = &self.write {
             let key = remote.signing(&session.places)?;
             let text = checks.lock_text(path, &found, key.as_ref())?;
             write_atomically(path, |out| out.write_all(text.as_bytes()))?;
             session.printer.message(match key {
-                Some(key) => format!("{} is signed by {}", path.display(), key.public()),
-                None => format!("{} is not signed, because there is no key", path.display()),
+                Some(key) => format!("wrote {}, signed by {}", path.display(), key.public()),
+                None => format!(
+                    "wrote {}, not signed, because there is no key",
+                    path.display()
+                ),
             });
+            checks.compare(path, &mut found)?;
         }
         if session.printer.json {
             let mut competitions = json!(found);

@@ -50,6 +50,8 @@ pub(crate) struct FileGroup {
     pub first_directory: String,
     pub count: usize,
     pub names: HashSet<String>,
+    /// The paths in the bundle.
+    pub paths: HashSet<String>,
     /// Whether some files are in directories below this directory.
     pub is_nested: bool,
 }
@@ -280,6 +282,10 @@ impl BundleContent {
                     .next()
                     .unwrap_or_default(),
                 count: groups.iter().map(|files| files.count).sum(),
+                paths: groups
+                    .iter()
+                    .flat_map(|files| files.paths.iter().cloned())
+                    .collect(),
                 names: groups.into_iter().flat_map(|files| files.names).collect(),
                 is_nested: true,
             });
@@ -329,6 +335,7 @@ impl FileGroup {
             first_directory: last_part(paths.first().map_or("", |path| folder(path))).to_owned(),
             count: paths.len(),
             names: names.map(str::to_owned).collect(),
+            paths: paths.iter().take(MAX_NAMES).cloned().collect(),
             is_nested: depths != HashSet::from([0]),
         }
     }

@@ -1,7 +1,7 @@
 //! Guesses the table to split, the column that identifies a row (the id), and the column to predict (the target).
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
 use prep_failure::units;
@@ -75,7 +75,7 @@ pub(crate) struct TargetTable<'b> {
 /// A group of files that belong to rows, because their names are ids.
 pub(crate) struct RowFiles<'b> {
     pub files: &'b FileGroup,
-    /// The column of the table of files that contains the id: `name` or `stem`.
+    /// The column of the table of files that contains the id: `name`, `stem` or `file`, the path in the bundle.
     pub column: &'static str,
     /// Number of known rows without a file.
     pub missing: usize,
@@ -278,6 +278,24 @@ impl<'b> TargetTable<'b> {
         }
     }
 
+    /// If the only target is binary, returns the number of rows with the rarer value.
+    pub fn rarer_rows(&self) -> Option<usize> {
+        let Target::Columns(names) = &self.target else {
+            return None;
+        };
+        let ([name], table) = (names.as_slice(), self.table) else {
+            return None;
+        };
+        if target_kind(table, name) != TargetKind::Binary {
+            return None;
+        }
+        let mut counts = BTreeMap::new();
+        for text in table.texts(name)?.into_iter().flatten() {
+            *counts.entry(text).or_insert(0) += 1;
+        }
+        counts.into_values().min()
+    }
+
     /// Returns a sentence about an id that does not identify a row.
     pub fn repeated_id(&self) -> Option<String> {
         let values = self.table.texts(&self.id).filter(|_| !self.is_unique)?;
@@ -311,7 +329,7 @@ impl<'b> TargetTable<'b> {
         }
         notes.extend(self.repeated_id());
         let mut columns = self.target.columns().into_iter();
-        if columns.any(|name| labels_of_lists(self.table, name).is_some()) {
+        if columns.any(|name| label_lists(self.table, name).is_some()) {
             let consequence = match self.target {
                 Target::PerClass { .. } => "so the answers have a column for each label",
                 Target::Columns(_) => "and are compared as texts",
@@ -382,8 +400,8 @@ fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> 
         values.is_some_and(|values| values.len() > 1 && values.iter().all(is_target))
     };
     let labels_only = |column: &&String| {
-        let labels = labels_of_lists(table, column);
-        labels.is_some_and(|labels| labels.iter().all(|label| targets.contains(label)))
+        let lists = label_lists(table, column);
+        lists.is_some_and(|lists| lists.labels.iter().all(|label| targets.contains(label)))
     };
     let others = || table.names().filter(|name| *name != id);
     let column = others().find(targets_only);
@@ -406,7 +424,7 @@ fn several_labels(
 ) -> Target {
     if let [only] = names.as_slice()
         && metric.is_none_or(prep_grade::takes_several_columns)
-        && let Some(labels) = labels_of_lists(table, only)
+        && let Some(LabelLists { labels, .. }) = label_lists(table, only)
     {
         // Queries do not distinguish names of columns that differ only in case.
         let columns = labels.iter().map(String::as_str).chain([id]);
@@ -422,12 +440,40 @@ fn several_labels(
     Target::Columns(names)
 }
 
-/// Returns the labels in a column of JSON lists of strings, or of strings that are separated by commas. Returns `None` for
-/// other columns. Strings with commas are lists only if they repeat a few labels, because texts contain commas, too.
-fn labels_of_lists(table: &BundleTable, name: &str) -> Option<BTreeSet<String>> {
+/// The replacements that convert lists of labels into lists that `multi_hot` reads: JSON lists, and strings separated by
+/// commas. The first replacement changes nothing.
+const LIST_FORMS: [[&str; 2]; 7] = [
+    [",", ","],
+    [", ", ","],
+    ["|", ","],
+    ["; ", ","],
+    [";", ","],
+    [" | ", ","],
+    ["'", "\""],
+];
+
+/// A column of lists of labels.
+pub(crate) struct LabelLists {
+    pub labels: BTreeSet<String>,
+    /// One of [`LIST_FORMS`].
+    pub form: [&'static str; 2],
+}
+
+/// Returns the labels in a column of lists. Returns `None` for other columns.
+pub(crate) fn label_lists(table: &BundleTable, name: &str) -> Option<LabelLists> {
     let cells: Vec<&str> = table.texts(name)?.into_iter().flatten().collect();
+    LIST_FORMS.into_iter().find_map(|form| {
+        let cells = cells.iter().map(|cell| cell.replace(form[0], form[1]));
+        let labels = labels_of_lists(&cells.collect::<Vec<_>>())?;
+        Some(LabelLists { labels, form })
+    })
+}
+
+/// Returns the labels in JSON lists of strings, or in strings that are separated by commas. Returns `None` for other cells.
+/// Strings with commas are lists only if they repeat a few labels, because texts contain commas, too.
+fn labels_of_lists(cells: &[String]) -> Option<BTreeSet<String>> {
     let mut labels = BTreeSet::new();
-    for cell in &cells {
+    for cell in cells {
         labels.extend(labels_of(cell));
         if labels.len() > MAX_CLASSES {
             return None;
@@ -489,12 +535,12 @@ fn matching<'b>(bundle: &'b BundleContent, table: &BundleTable, id: &str) -> Vec
     let values = all.get(..MAX_COMPARED).unwrap_or(&all);
     let mut groups: Vec<(usize, RowFiles)> = Vec::new();
     for files in &bundle.files {
-        let found = ["name", "stem"].into_iter().find_map(|column| {
-            let names = files.names.iter().map(|name| match column {
-                "stem" => stem(name),
-                _ => name,
-            });
-            let names: BTreeSet<&str> = names.collect();
+        let found = ["name", "stem", "file"].into_iter().find_map(|column| {
+            let names: BTreeSet<&str> = match column {
+                "stem" => files.names.iter().map(|name| stem(name)).collect(),
+                "name" => files.names.iter().map(String::as_str).collect(),
+                _ => files.paths.iter().map(String::as_str).collect(),
+            };
             let found = |ids: &[&str]| ids.iter().filter(|id| names.contains(*id)).count();
             let count = found(values);
             // If there are more files than stored names, the number of rows without a file is unknown.
@@ -611,6 +657,10 @@ fn has_group_word(name: &str) -> bool {
 
 fn missing_targets(table: &BundleTable, target: &Target) -> MissingTargets {
     let mut found = MissingTargets::None;
+    if matches!(target, Target::PerClass { is_multi: true, .. }) {
+        // An empty cell is a row without labels.
+        return found;
+    }
     let columns = target.columns().into_iter();
     for values in columns.filter_map(|name| table.texts(name)) {
         if !values.contains(&None) {

@@ -49,6 +49,8 @@ pub enum DraftError {
     /// No table has all columns that the author named.
     #[error("no table of the bundle has {}", of_columns(names))]
     NoColumns { names: Vec<String>, help: String },
+    #[error("the column `{0}` cannot be both the identifier and the target")]
+    IdIsTarget(String),
     #[error("the bundle of `{id}` contains no file")]
     Empty { id: String },
     /// The bundle has no table to split and fewer than two files. A pipeline that splits a single file would not run.
@@ -74,7 +76,7 @@ impl DraftError {
             | DraftError::NothingToSplit { help, .. }
             | DraftError::Misfit { help, .. } => Some(help.clone()),
             DraftError::Metric(errors) => errors.0.first()?.help(),
-            DraftError::Empty { .. } => None,
+            DraftError::Empty { .. } | DraftError::IdIsTarget(_) => None,
         }
     }
 }
@@ -109,10 +111,20 @@ pub fn draft(
     mut bundle: BundleContent,
     choices: &DraftChoices,
 ) -> Result<DraftText, DraftError> {
-    let choices = &add_members(&mut bundle, choices);
-    if let Ok(guess) = guess::guess(&bundle, choices)
-        && let SplitGuess::Files(_) = guess.split
+    if let Some(id) = choices
+        .id
+        .as_ref()
+        .filter(|id| choices.targets.contains(id))
     {
+        return Err(DraftError::IdIsTarget(id.clone()));
+    }
+    let choices = &add_members(&mut bundle, choices);
+    // The files of a row may be in the directories of their classes, too.
+    let is_by_class = guess::guess(&bundle, choices).is_ok_and(|guess| match guess.split {
+        SplitGuess::Files(_) => true,
+        SplitGuess::Rows(rows) => rows.files.is_empty(),
+    });
+    if is_by_class {
         bundle.merge_classes();
     }
     let bundle = &bundle;
@@ -141,7 +153,8 @@ pub fn draft(
     let mut notes: Vec<String> = unreadable.collect();
     notes.extend(without_values.map(note).take(MAX_NOTES));
     notes.extend(guess.notes.iter().cloned());
-    let text = write::pipeline(id, bundle, &guess, choices.metric.as_deref())?;
+    let (text, note) = write::pipeline(id, bundle, &guess, choices.metric.as_deref())?;
+    notes.extend(note);
     Ok(DraftText { text, notes })
 }
 

@@ -1,6 +1,6 @@
 //! Grades the first rows of a table with the metric that the author chose, because a metric may not fit the target's type.
 
-use prep_grade::{GradeOutcome, Grader, MetricDraft, Refusal};
+use prep_grade::{GradeOutcome, Grader, MetricDraft, Refusal, RefusalKind};
 use serde_json::json;
 
 /// A column that a draft predicts.
@@ -47,6 +47,23 @@ pub fn misfit(
     let rules = masks.then_some(fill).into_iter();
     let rules: Vec<_> = rules.chain([json!({ "align": id })]).collect();
     let grader = Grader::parse(&json!({ "rules": rules, "metric": metric.metric })).ok()?;
+    if let Some(max) = grader.max_classes().filter(|_| columns.len() > 1) {
+        let is_class = |cell: &String| cell.parse::<f64>().is_ok_and(|number| number != 0.0);
+        let cells = |row| {
+            columns
+                .iter()
+                .filter_map(move |column| column.answers.get(row))
+        };
+        let count = |row| cells(row).filter(|cell| is_class(cell)).count();
+        let is_wrong = |count: &usize| *count == 0 || *count > max;
+        if let Some(count) = (0..rows).map(count).find(is_wrong) {
+            let message = format!("each column is a class, but a row has {count} classes");
+            return Some(Misfit {
+                refusal: Refusal::new(RefusalKind::Range, message),
+                fits_answers: false,
+            });
+        }
+    }
     let frame = grader.read_answers(answers.as_bytes()).ok()?;
     match grader.grade_bytes(&frame, sample.as_bytes()) {
         GradeOutcome::Invalid(refusal) if rows > 0 => {

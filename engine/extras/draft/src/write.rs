@@ -14,7 +14,8 @@ use prep_grade::{MetricDraft, RefusalKind};
 use crate::DraftError;
 use crate::bundle::{BundleContent, FileGroup};
 use crate::guess::{
-    Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, labels_of, target_kind,
+    Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, label_lists, labels_of,
+    target_kind,
 };
 use crate::table::{BundleColumn, BundleTable};
 use crate::trial::{self, Misfit, TrialColumn};
@@ -25,6 +26,8 @@ const MAX_COLUMNS: usize = 80;
 /// Each list in the draft has at most this number of elements: unused tables, columns of an unused table, and unused
 /// groups of files.
 const MAX_LISTED: usize = 20;
+/// The first line of a draft whose metric may not fit.
+const MAY_REJECT: &str = "Its metric may reject the sample submission.";
 /// A value with more characters is not used as a placeholder.
 const MAX_PLACEHOLDER: usize = 40;
 /// If the name of a directory contains one of these words, its files are probably answers, such as masks of images.
@@ -76,7 +79,7 @@ impl TemplateValues {
                     help: format!("metrics for this target are, for example, {usual}"),
                 });
             }
-            Some(_) => "Its metric may reject the sample submission.",
+            Some(_) => MAY_REJECT,
         };
         self.add("runs", runs);
         self.add("metric", name);
@@ -121,12 +124,13 @@ impl TemplateValues {
     }
 }
 
+/// Returns the text of the pipeline, and a note about its metric for the author.
 pub fn pipeline(
     id: &str,
     bundle: &BundleContent,
     guess: &Guess,
     metric: Option<&str>,
-) -> Result<String, DraftError> {
+) -> Result<(String, Option<String>), DraftError> {
     let (template, mut values, category) = match &guess.split {
         SplitGuess::Rows(rows) => {
             let mut writer = RowsWriter {
@@ -154,7 +158,9 @@ pub fn pipeline(
     values.add("category", category);
     values.add("kaggle", yaml(id));
     values.add("md5", md5.unwrap_or_default());
-    Ok(values.fill(template))
+    let mut note = values.0.iter().filter(|(name, _)| *name == "ungraded");
+    let note = note.next().map(|(_, note)| note.clone());
+    Ok((values.fill(template), note))
 }
 
 fn title(id: &str) -> String {
@@ -235,6 +241,18 @@ impl RowsWriter<'_> {
         values.add_lines("repeated_id", &rows.repeated_id().unwrap_or_default());
         let group = rows.group.as_ref();
         values.add_if(group.is_none(), "ungrouped", "");
+        // Without `stratify`, all test rows could have the same label.
+        let rarer = rows.rarer_rows();
+        let sizes = [(0.1, 10), (0.2, 5), (0.3, 4), (0.5, 2)];
+        let size = sizes
+            .into_iter()
+            .find(|(_, least)| rarer.is_none_or(|rows| rows >= *least));
+        let is_stratified = rarer.is_some() && size.is_some() && group.is_none();
+        let stratify = || format!(", stratify: {}", yaml(&rows.target.columns().concat()));
+        values.add("stratify", is_stratified.then(stratify).unwrap_or_default());
+        values.add("test_size", size.unwrap_or((0.1, 0)).0.to_string());
+        let may_lack_label = rarer.is_some_and(|rows| rows < 10) && !is_stratified;
+        values.add_if(may_lack_label, "runs", MAY_REJECT);
         if let Some(group) = group {
             values.add("group", group);
             values.add("yaml_group", yaml(group));
@@ -310,9 +328,10 @@ impl RowsWriter<'_> {
             let (directories, _) = group.pattern.rsplit_once('/').unwrap_or_default();
             let directories = directories.to_lowercase();
             let holds_answers = ANSWER_WORDS.iter().any(|word| directories.contains(word));
-            // If files of several directories have the same name, the name of a file's directory may be the file's label.
+            // If files of several directories have the same name, or if the ids are paths, the name of a file's directory
+            // may be the file's label.
             // Only the author can decide whether it is the label.
-            let repeats = group.names.len() < group.count;
+            let repeats = group.names.len() < group.count || column == "file";
             if repeats {
                 public += "  # CHOOSE: is the name of a file's directory its label?\n";
             }
@@ -419,8 +438,15 @@ impl RowsWriter<'_> {
                 let examined = table.texts(column).map_or(0, |texts| texts.len() as u64);
                 let knows_all = table.is_whole && examined == table.rows;
                 values.add_if(*is_multi && !knows_all, "some_labels", "");
+                let lists = label_lists(table, column).filter(|_| *is_multi);
                 let column = sql_name(column);
-                let answers = format!("{function}({column}, classes)");
+                let cell = match lists.map(|lists| lists.form) {
+                    Some([from, to]) if from != to => {
+                        format!("replace({column}, {}, {})", sql_text(from), sql_text(to))
+                    }
+                    _ => column.clone(),
+                };
+                let answers = format!("{function}({cell}, classes)");
                 values.add("per_class", "");
                 values.add("classes", yaml_list(classes));
                 values.add_if(!is_multi, "class_column", column);
@@ -488,14 +514,20 @@ impl RowsWriter<'_> {
             .iter()
             .map(|name| target_kind(table, name))
             .collect();
+        let is_single = columns.len() == 1;
         let all = |wanted: &[TargetKind]| kinds.iter().all(|kind| wanted.contains(kind));
         let (usual, others) = match &rows.target {
             Target::PerClass { is_multi: true, .. } => ("f1", "roc_auc"),
             Target::PerClass { .. } => ("log_loss", "roc_auc"),
-            _ if all(&[TargetKind::Binary]) => ("roc_auc", "log_loss, f1, accuracy"),
+            _ if all(&[TargetKind::Binary]) && is_single => ("roc_auc", "log_loss, f1, accuracy"),
+            _ if all(&[TargetKind::Binary]) => ("roc_auc", "f1, brier, average_precision"),
             _ if all(&[TargetKind::Binary, TargetKind::Numbers]) => (
                 "root_mean_squared_error",
                 "mean_absolute_error, root_mean_squared_log_error, pearson, spearman",
+            ),
+            _ if all(&[TargetKind::Binary, TargetKind::Classes]) && !is_single => (
+                "balanced_accuracy",
+                "weighted_sum, for example of `accuracy`",
             ),
             _ => (
                 "accuracy",
@@ -518,6 +550,13 @@ impl RowsWriter<'_> {
         let fitting = (&*format!("{usual}, {others}"), table.is_whole);
         values.add_metric(name, metric, misfit, fitting)?;
         values.add("other_metrics", others);
+        let is_ungraded = !is_single && !prep_grade::takes_several_columns(name);
+        let ungraded = || {
+            format!(
+                "`{name}` compares only the column {first}; to grade the other targets, use a metric of several columns, or `weighted_sum`"
+            )
+        };
+        values.add_lines("ungraded", &is_ungraded.then(ungraded).unwrap_or_default());
         // An empty cell is the answer of an empty mask, and not a missing answer.
         values.add_if(
             rows.missing == MissingTargets::Masks,
@@ -612,9 +651,11 @@ fn misfit(rows: &TargetTable<'_>, metric: &MetricDraft, is_class: bool) -> Optio
             classes, is_multi, ..
         } => {
             let cells = answers(texts.first().map_or(&[], Vec::as_slice)).into_iter();
+            let lists = targets.first().and_then(|name| label_lists(table, name));
+            let [from, to] = lists.map_or([","; 2], |lists| lists.form);
             let labels = cells.map(|cell| {
                 if *is_multi {
-                    labels_of(&cell)
+                    labels_of(&cell.replace(from, to))
                 } else {
                     vec![cell]
                 }

@@ -10,7 +10,7 @@ use prep_spec::words::{KeyType, SectionKey};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::kind::{COLUMNS, ROW_WEIGHTS, groups, mean_by, row_weights, select};
+use super::kind::{COLUMNS, FINITE, ROW_WEIGHTS, groups, mean_by, row_weights, select};
 use super::kind::{Metric, MetricKind, Score};
 use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
@@ -125,6 +125,10 @@ impl<M: OfNumbers> Metric for OfColumns<M> {
     fn rows(&self) -> RowPolicy {
         RowPolicy::Times(1)
     }
+
+    fn cell(&self) -> Option<&'static str> {
+        Some(FINITE)
+    }
 }
 
 pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MeanAbsoluteError>(
@@ -220,6 +224,10 @@ impl Metric for MeanAbsoluteError {
 
     fn rows(&self) -> RowPolicy {
         RowPolicy::Times(1)
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        Some(FINITE)
     }
 }
 
@@ -489,6 +497,13 @@ impl Metric for RootMeanSquaredLogError {
         self.compared.score(pair, &read, |numbers| {
             root_unless(self.squared, numbers.mean_square())
         })
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        match self.clip_below {
+            Some(_) => Some(FINITE),
+            None => Some("a finite number that is not negative"),
+        }
     }
 }
 

@@ -85,10 +85,16 @@ pub trait Metric: fmt::Debug + Send + Sync {
         RowPolicy::Any
     }
 
-    /// Returns whether the columns with true values are classes. In this case, each row of the answers belongs to at
-    /// least one class.
-    fn has_classes_as_columns(&self) -> bool {
-        false
+    /// If the columns with true values are classes, returns the largest number of classes to which a row of the answers
+    /// can belong. Each row belongs to at least one class.
+    fn max_classes(&self) -> Option<usize> {
+        None
+    }
+
+    /// Returns the value that the metric requires in each cell of the compared columns of a submission, as a noun with its
+    /// article. `None` if the metric accepts other values, too.
+    fn cell(&self) -> Option<&'static str> {
+        None
     }
 
     /// Returns a summary for the parameters of this metric, if [`Definition::summary`] does not describe them well.
@@ -386,6 +392,11 @@ pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
         .filter_map(|&position| values.get(position).copied())
         .collect()
 }
+
+/// See [`Metric::cell`].
+pub(super) const FINITE: &str = "a finite number";
+/// See [`Metric::cell`].
+pub(super) const LABEL: &str = "a label, which is an integer or a name";
 
 pub(super) const COLUMNS: SectionKey = columns("columns", "The columns to compare.");
 

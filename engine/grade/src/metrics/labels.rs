@@ -7,7 +7,7 @@ use prep_formats::pandas::ColumnData;
 use prep_spec::words::KeyType;
 use serde::Deserialize;
 
-use super::kind::{COLUMN, COLUMNS, LABELS, LabelPair, POSITIVE, ROW_WEIGHTS};
+use super::kind::{COLUMN, COLUMNS, LABEL, LABELS, LabelPair, POSITIVE, ROW_WEIGHTS};
 use super::kind::{Direction, Metric, MetricKind, Score, TRUTH, mean_by, row_weights};
 use crate::python::{mean, sum_of, weighted_mean};
 use crate::refusal::{Refusal, RefusalKind};
@@ -54,6 +54,10 @@ impl Metric for Accuracy {
         let right = correct(pair, &self.column, self.labels_as)?;
         let weights = row_weights(pair, self.row_weights.as_deref())?;
         Ok(Score::python(mean_by(&right, weights.as_deref())))
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        (self.labels_as == LabelsAs::Column).then_some(LABEL)
     }
 }
 
@@ -143,6 +147,10 @@ impl Metric for BalancedAccuracy {
         });
         let scores = scores.collect::<Result<Vec<f64>, Refusal>>()?;
         Ok(Score::numpy(mean(&scores)))
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        (self.labels_as == LabelsAs::Column).then_some(LABEL)
     }
 }
 
@@ -279,6 +287,13 @@ impl Metric for F1Score {
             (None, None) => f64::NAN,
         };
         Ok(Score::numpy(value))
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        match &self.columns {
+            Some(_) => Some("0 or 1"),
+            None => (self.labels_as == LabelsAs::Column).then_some(LABEL),
+        }
     }
 
     fn imperfection(&self) -> Option<&'static str> {

@@ -7,7 +7,7 @@ use prep_spec::words::{KeyType, SectionKey};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::kind::{COLUMNS, ROW_WEIGHTS, mean_by, mean_over, row_weights};
+use super::kind::{COLUMNS, FINITE, ROW_WEIGHTS, mean_by, mean_over, row_weights};
 use super::kind::{Metric, MetricKind, Score};
 use super::roc::larger_label;
 use crate::python::mean;
@@ -98,8 +98,12 @@ impl Metric for LogLoss {
         RowPolicy::Times(1)
     }
 
-    fn has_classes_as_columns(&self) -> bool {
-        true
+    fn max_classes(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        self.preparation.clip_first.is_none().then_some(FINITE)
     }
 }
 
@@ -155,8 +159,12 @@ impl Metric for BalancedLogLoss {
         RowPolicy::Times(1)
     }
 
-    fn has_classes_as_columns(&self) -> bool {
-        true
+    fn max_classes(&self) -> Option<usize> {
+        Some(1)
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        Some(FINITE)
     }
 }
 
@@ -344,6 +352,10 @@ impl Metric for Brier {
 
     fn rows(&self) -> RowPolicy {
         RowPolicy::Times(1)
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        Some("a number from 0 to 1")
     }
 }
 
@@ -581,8 +593,8 @@ impl Metric for KlDivergence {
         Ok(Score::numpy(mean(&divergences)))
     }
 
-    fn has_classes_as_columns(&self) -> bool {
-        true
+    fn max_classes(&self) -> Option<usize> {
+        Some(usize::MAX)
     }
 }
 

@@ -6,7 +6,7 @@ use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, TRUTH};
-use super::kind::{POSITIVE, ROW_WEIGHTS, mean_over, row_weights};
+use super::kind::{FINITE, POSITIVE, ROW_WEIGHTS, mean_over, row_weights};
 use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
 use crate::spec::definition::{Definition, column, columns, optional, required};
@@ -86,6 +86,10 @@ impl Metric for RocAuc {
             })
             .collect::<Result<Vec<f64>, Refusal>>()?;
         Ok(Score::numpy(mean(&areas)))
+    }
+
+    fn cell(&self) -> Option<&'static str> {
+        matches!(self.matching, Match::Name).then_some(FINITE)
     }
 }
 
