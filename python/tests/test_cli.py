@@ -241,7 +241,7 @@ def test_custom_competition_is_graded_without_a_leaderboard(
     assert report["score"] == 1.0 and report["valid_submission"] is True
     assert report["any_medal"] is report["above_median"] is False
     assert report["gold_threshold"] is None
-    assert report["is_lower_better"] is False
+    assert report["is_lower_better"] is None
 
 
 def test_help_and_version_need_no_program(mlebench: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ fn description_contains_rules_and_parameters() {
         "\nThese rules apply:\n\n- The file has the columns `id`, `docked`. Other columns and any order are allowed.\n",
         "\n- The file has as many rows as the answers.\n",
         "(`sample_submission.csv`, 10 rows)",
-        "\n- The metric requires a label, which is an integer or a name in every cell of the column `docked`.\n",
+        "\n- The metric requires a label (an integer or a name) in every cell of the column `docked`.\n",
         " Parameters: `column`: `docked`; `average`: `binary`. Higher is better.\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

@@ -396,7 +396,7 @@ pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
 /// See [`Metric::cell`].
 pub(super) const FINITE: &str = "a finite number";
 /// See [`Metric::cell`].
-pub(super) const LABEL: &str = "a label, which is an integer or a name";
+pub(super) const LABEL: &str = "a label (an integer or a name)";
 
 pub(super) const COLUMNS: SectionKey = columns("columns", "The columns to compare.");
 
