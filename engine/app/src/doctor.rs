@@ -76,21 +76,12 @@ impl CheckResult {
 pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (check, dir) in [("cache", &settings.store_dir), ("data", &settings.data_dir)] {
-        findings.push(match writable(dir) {
+        findings.push(match require_writable(dir) {
             Ok(()) => match find_unwritable(check, dir) {
                 Some(finding) => finding,
                 None => sharing(check, dir).unwrap_or_else(|| locks(check, dir)),
             },
-            Err(error) => {
-                let failed = CheckResult::failed(check, Error::writing("write to", dir, &error));
-                match error.kind() {
-                    ErrorKind::PermissionDenied => failed.help(help_if_denied(dir)),
-                    ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                        failed.help("move the file away, or use another directory")
-                    }
-                    _ => failed,
-                }
-            }
+            Err(error) => CheckResult::failed(check, error),
         });
     }
     if findings
@@ -194,9 +185,20 @@ fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     None
 }
 
-fn writable(dir: &Path) -> std::io::Result<()> {
-    prep_cache::create_directory(dir)?;
-    tempfile::tempfile_in(dir).map(drop)
+/// Creates the directory `dir` if it does not exist, and checks that the current user can create files in it.
+pub(crate) fn require_writable(dir: &Path) -> Result<(), Error> {
+    let created = prep_cache::create_directory(dir);
+    let written = created.and_then(|()| tempfile::tempfile_in(dir).map(drop));
+    written.map_err(|error| {
+        let failed = Error::writing("write to", dir, &error);
+        match error.kind() {
+            ErrorKind::PermissionDenied => failed.help(help_if_denied(dir)),
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                failed.help("move the file away, or use another directory")
+            }
+            _ => failed,
+        }
+    })
 }
 
 /// Checks that locks in the directory `dir` work: a lock that is held cannot be acquired a second time.
