@@ -380,13 +380,48 @@ pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult>
     findings
 }
 
-/// Checks whether the disk has enough space for the missing bundles, and for the data that are prepared from them.
+/// Checks the inputs of competitions that are to be prepared: their bundles, and the disk space for missing bundles and
+/// prepared data. Also returns whether a bundle has to be downloaded.
 ///
 /// # Errors
 /// Returns an error if a competition or the directory of bundles does not exist, or if a manifest cannot be read.
-pub fn disk(task: &Task, ids: &[String]) -> Result<CheckResult, Error> {
-    let check = "disk";
+pub fn inputs(task: &Task, ids: &[String]) -> Result<(Vec<CheckResult>, bool), Error> {
     let plan = Plan::preview(task, ids)?;
+    let missing = plan.missing();
+    let missing = missing
+        .iter()
+        .filter(|input| input.source.is_none())
+        .count();
+    let findings = vec![bundles(&plan, missing, task), disk(&plan, task)?];
+    Ok((findings, missing > 0))
+}
+
+/// Opens the bundles that are on this machine. Also reports competitions that cannot be planned. `missing` is the number of
+/// bundles to download.
+fn bundles(plan: &Plan, missing: usize, task: &Task) -> CheckResult {
+    let competitions = plan.all.competitions.iter();
+    let with_bundle = competitions.filter(|one| one.pipeline.bundle.is_some());
+    let paths = with_bundle.clone().filter_map(|one| one.bundle.as_ref());
+    let files = paths.clone().filter(|path| path.is_file());
+    let limits = task.settings.inspection_limits(1);
+    let failed = files.filter_map(|path| crate::bundles::list(path, &limits).err());
+    let refused = plan.refused.iter().map(|(_, error)| error.message.clone());
+    let failed = failed.map(|error| error.message).chain(refused);
+    let failed: Vec<String> = failed.collect();
+    let mut text = format!("{} of {} found", paths.count(), with_bundle.count());
+    if missing > 0 {
+        text.push_str(&format!(", {missing} must be downloaded"));
+    }
+    let health = match failed.is_empty() {
+        true => Health::Ok,
+        false => Health::Error,
+    };
+    let text = [vec![text], failed].concat().join("; ");
+    CheckResult::new("bundles", health, text)
+}
+
+fn disk(plan: &Plan, task: &Task) -> Result<CheckResult, Error> {
+    let check = "disk";
     let Some(peak) = plan.peak(task, |one| one.published_bytes())? else {
         let free = prep_fetch::free_space(&task.settings.data_dir);
         let free = free.map_or_else(|| "an unknown amount".to_owned(), units::bytes);
