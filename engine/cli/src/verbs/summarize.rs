@@ -240,6 +240,20 @@ impl SummarizeArgs {
         let groups = prep_experiments::experiments(table).map_err(CliError::of_experiments)?;
         let directory = table.parent().unwrap_or(Path::new(""));
         let runs = self.runs.as_deref().unwrap_or(directory);
+        let exists = |group: &Group| runs.join(&group.run_group).is_dir();
+        if !groups.is_empty() && !groups.iter().any(exists) {
+            let directory = match runs.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => runs,
+            };
+            let message = format!(
+                "{} contains no directory of a run group of {}",
+                directory.display(),
+                table.display()
+            );
+            return Err(CliError::new(Exit::Input, message)
+                .help("name the directory of the run groups, for example `--runs runs`"));
+        }
         self.requested(&groups, table)?
             .into_iter()
             .map(|name| {
