@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
-    Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
+    Budget, Budgets, Choice, Experiment, GradedRun, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
     SetSummary, UngradedRun, agents, read_reports, reports_at, summarise,
 };
 use prep_spec::joined;
@@ -158,7 +158,9 @@ impl SummarizeArgs {
                     .retain(|run| is_named || is_wanted(&run.competition));
             }
             if self.groups.is_none() {
-                warn_agents(session, &self.label(&one), &agents(&runs.graded));
+                let remedy = "to summarize each agent, grade each run group into its own directory, and assign the run groups to \
+                              experiments with --groups";
+                warn_agents(session, &self.label(&one), &runs.graded, remedy);
             }
             found.push(one);
         }
@@ -671,12 +673,12 @@ pub fn warn_ungraded(session: &CliSession, label: &str, ungraded: &[UngradedRun]
     ));
 }
 
-/// Warns if the submissions of an experiment are those of several agents.
-fn warn_agents(session: &CliSession, label: &str, agents: &BTreeSet<&str>) {
+/// Warns if the submissions of an experiment are those of several agents. `remedy` states how to separate the agents.
+pub fn warn_agents(session: &CliSession, label: &str, runs: &[GradedRun], remedy: &str) {
+    let agents = agents(runs);
     if agents.len() > 1 {
         session.printer.warning(format!(
-            "{label}the names of the run groups contain different agents: {}; to summarize each agent, grade each run group into \
-             its own directory, and assign the run groups to experiments with --groups",
+            "{label}the names of the run groups contain different agents: {}; {remedy}",
             joined(agents.iter().map(|name| one_line(name)), MAX_NAMES)
         ));
     }
@@ -775,8 +777,6 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use prep_experiments::GradedRun;
-
     use super::*;
 
     /// The column `experiment` distinguishes the rows of a competition.
