@@ -583,7 +583,10 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
         cells.extend(columns.iter().map(figure));
         cells.push(with_detail(&budget, "hours", "hardware", ""));
         let fields = ["date", "leakage", "source", "reports"];
-        cells.extend(fields.map(|field| with_detail(&budget, field, "", "")));
+        cells.extend(fields.map(|field| match (field, budget.get(field)) {
+            ("leakage", None) => copies_of(experiment),
+            _ => with_detail(&budget, field, "", ""),
+        }));
         text.push('|');
         for cell in cells {
             let space = if cell.is_empty() { "" } else { " " };
@@ -592,6 +595,16 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Returns a text that lists the competitions of which a submission is identical to the answers, if there are any.
+fn copies_of(experiment: &Experiment) -> String {
+    let copied = experiment.competitions.iter().filter(|one| one.copies > 0);
+    let ids: Vec<&str> = copied.map(|one| one.competition.as_str()).collect();
+    match ids.is_empty() {
+        true => String::new(),
+        false => format!("copies of the answers: {}", ids.join(", ")),
+    }
 }
 
 /// Returns a field with a second one in parentheses, for example `24 (1x A10)`.
