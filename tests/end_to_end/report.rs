@@ -236,7 +236,7 @@ fn page_ignores_gradings_of_other_variants_and_competitions() {
     let page = report(&[], "1 graded submission left out");
     for part in [
         "<dd>1 of 1<small>",
-        "<dd>2<small>submissions of 1 experiment",
+        "<dd>2<small>runs of 1 experiment",
         "harbour_1/submission/",
         "harbour_2/submission/",
     ] {
