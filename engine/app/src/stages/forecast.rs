@@ -236,10 +236,11 @@ impl Plan {
     /// are to be replaced, the results may turn out to be equal to them, so these directories are not checked.
     ///
     /// # Errors
-    /// Returns an error if a directory cannot be created or written. If the run may continue without a competition, the
-    /// directory of this competition is not checked.
+    /// Returns an error if a directory cannot be created or written. If the run may continue with other competitions, only
+    /// the data directory is checked.
     pub(crate) fn require_writable(&self, task: &Task) -> Result<(), Error> {
         let data_dir = task.data_dir();
+        let may_continue = task.options.keep_going && self.all.competitions.len() > 1;
         let mut is_checked = false;
         for competition in &self.all.competitions {
             if !self.creates_files(task, competition)? {
@@ -250,7 +251,7 @@ impl Plan {
                 is_checked = true;
             }
             let own = data_dir.join(&competition.id);
-            if own.exists() && !task.options.keep_going {
+            if own.exists() && !may_continue {
                 doctor::require_writable(&own)?;
             }
         }
