@@ -23,7 +23,7 @@ BUDGETS = {
     "draft": 2_320,
     "serve": 1_392,
     "trust": 830,
-    "experiments": 856,
+    "experiments": 858,
     "mcp": 492,
 }
 LITERAL_OR_COMMENT = re.compile(

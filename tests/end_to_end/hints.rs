@@ -220,6 +220,11 @@ fn frequent_mistakes_have_a_remedy() {
                 "runs contains run groups; write runs/*/",
             ],
         ),
+        (
+            &["grade", "runs/a/harbour_1", "-o", "r"],
+            4,
+            &["runs/a/harbour_1 is a run; name the directory of its run group"],
+        ),
         // The groups of the first directory must not be left out.
         (
             &["grade", "runs", "runs/a", "-o", "r"],

@@ -137,6 +137,29 @@ fn report_warns_about_gradings_of_unknown_competitions() {
 }
 
 #[test]
+fn report_warns_about_different_agents() {
+    let sandbox = prepared();
+    for agent in ["mine", "theirs"] {
+        let path =
+            format!("\"submission_path\": \"runs/1_run-group_{agent}/harbour_1/s.csv\", \"score\"");
+        let report = format!("reports/{agent}_grading_report.json");
+        sandbox.write(&report, GRADING.replace("\"score\"", &path));
+    }
+    let report = |gradings: &[&str]| {
+        let gradings = gradings.iter().flat_map(|one| ["--grading", one]);
+        let arguments: Vec<&str> = ["report", "-o", "r.html"]
+            .into_iter()
+            .chain(gradings)
+            .collect();
+        sandbox.prep(&arguments).code(0)
+    };
+    report(&["reports"]).stderr_has(&["different agents: mine, theirs", "--grading NAME="]);
+    let [mine, theirs] =
+        ["mine", "theirs"].map(|agent| format!("{agent}=reports/{agent}_grading_report.json"));
+    assert_eq!(report(&[&mine, &theirs]).stderr, "");
+}
+
+#[test]
 fn copies_of_the_answers_are_marked() {
     let sandbox = prepared();
     let copy = GRADING.replace("\"score\"", "\"submission_is_answers\": true, \"score\"");
@@ -213,7 +236,7 @@ fn page_ignores_gradings_of_other_variants_and_competitions() {
     let page = report(&[], "1 graded submission left out");
     for part in [
         "<dd>1 of 1<small>",
-        "<dd>2<small>submissions of 1 experiment",
+        "<dd>2<small>runs of 1 experiment",
         "harbour_1/submission/",
         "harbour_2/submission/",
     ] {

@@ -76,21 +76,12 @@ impl CheckResult {
 pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (check, dir) in [("cache", &settings.store_dir), ("data", &settings.data_dir)] {
-        findings.push(match writable(dir) {
+        findings.push(match require_writable(dir) {
             Ok(()) => match find_unwritable(check, dir) {
                 Some(finding) => finding,
                 None => sharing(check, dir).unwrap_or_else(|| locks(check, dir)),
             },
-            Err(error) => {
-                let failed = CheckResult::failed(check, Error::writing("write to", dir, &error));
-                match error.kind() {
-                    ErrorKind::PermissionDenied => failed.help(help_if_denied(dir)),
-                    ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                        failed.help("move the file away, or use another directory")
-                    }
-                    _ => failed,
-                }
-            }
+            Err(error) => CheckResult::failed(check, error),
         });
     }
     if findings
@@ -194,9 +185,20 @@ fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     None
 }
 
-fn writable(dir: &Path) -> std::io::Result<()> {
-    prep_cache::create_directory(dir)?;
-    tempfile::tempfile_in(dir).map(drop)
+/// Creates the directory `dir` if it does not exist, and checks that the current user can create files in it.
+pub(crate) fn require_writable(dir: &Path) -> Result<(), Error> {
+    let created = prep_cache::create_directory(dir);
+    let written = created.and_then(|()| tempfile::tempfile_in(dir).map(drop));
+    written.map_err(|error| {
+        let failed = Error::writing("write to", dir, &error);
+        match error.kind() {
+            ErrorKind::PermissionDenied => failed.help(help_if_denied(dir)),
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                failed.help("move the file away, or use another directory")
+            }
+            _ => failed,
+        }
+    })
 }
 
 /// Checks that locks in the directory `dir` work: a lock that is held cannot be acquired a second time.
@@ -378,13 +380,48 @@ pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult>
     findings
 }
 
-/// Checks whether the disk has enough space for the missing bundles, and for the data that are prepared from them.
+/// Checks the inputs of competitions that are to be prepared: their bundles, and the disk space for missing bundles and
+/// prepared data. Also returns whether a bundle has to be downloaded.
 ///
 /// # Errors
 /// Returns an error if a competition or the directory of bundles does not exist, or if a manifest cannot be read.
-pub fn disk(task: &Task, ids: &[String]) -> Result<CheckResult, Error> {
-    let check = "disk";
+pub fn inputs(task: &Task, ids: &[String]) -> Result<(Vec<CheckResult>, bool), Error> {
     let plan = Plan::preview(task, ids)?;
+    let missing = plan.missing();
+    let missing = missing
+        .iter()
+        .filter(|input| input.source.is_none())
+        .count();
+    let findings = vec![bundles(&plan, missing, task), disk(&plan, task)?];
+    Ok((findings, missing > 0))
+}
+
+/// Opens the bundles that are on this machine. Also reports competitions that cannot be planned. `missing` is the number of
+/// bundles to download.
+fn bundles(plan: &Plan, missing: usize, task: &Task) -> CheckResult {
+    let competitions = plan.all.competitions.iter();
+    let with_bundle = competitions.filter(|one| one.pipeline.bundle.is_some());
+    let paths = with_bundle.clone().filter_map(|one| one.bundle.as_ref());
+    let files = paths.clone().filter(|path| path.is_file());
+    let limits = task.settings.inspection_limits(1);
+    let failed = files.filter_map(|path| crate::bundles::list(path, &limits).err());
+    let refused = plan.refused.iter().map(|(_, error)| error.message.clone());
+    let failed = failed.map(|error| error.message).chain(refused);
+    let failed: Vec<String> = failed.collect();
+    let mut text = format!("{} of {} found", paths.count(), with_bundle.count());
+    if missing > 0 {
+        text.push_str(&format!(", {missing} must be downloaded"));
+    }
+    let health = match failed.is_empty() {
+        true => Health::Ok,
+        false => Health::Error,
+    };
+    let text = [vec![text], failed].concat().join("; ");
+    CheckResult::new("bundles", health, text)
+}
+
+fn disk(plan: &Plan, task: &Task) -> Result<CheckResult, Error> {
+    let check = "disk";
     let Some(peak) = plan.peak(task, |one| one.published_bytes())? else {
         let free = prep_fetch::free_space(&task.settings.data_dir);
         let free = free.map_or_else(|| "an unknown amount".to_owned(), units::bytes);

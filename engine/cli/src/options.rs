@@ -79,7 +79,7 @@ pub struct PreparationArgs {
     pub from_cache: bool,
     /// Download only the members of a bundle that the pipeline reads
     ///
-    /// The MD5 of the bundle is then not checked.
+    /// The MD5 of such a partial bundle is not checked. A complete bundle on this machine is still used and checked.
     #[arg(long, value_name = SWITCH, value_parser = switch(), num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
     pub partial: Option<bool>,
     /// Accept a bundle whose MD5 is not the published one

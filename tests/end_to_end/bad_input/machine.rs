@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::assert_readable;
-use crate::support::{CommandResult, Gallery, Harbour, Sandbox, skipped};
+use crate::support::{CommandResult, Gallery, Harbour, Sandbox, names_in, skipped};
 
 #[test]
 fn file_in_place_of_a_directory_is_named_in_the_error() {
@@ -19,6 +19,28 @@ fn file_in_place_of_a_directory_is_named_in_the_error() {
         let content = fs::read_to_string(sandbox.path(place)).expect("the file is still there");
         assert_eq!(content, "precious");
     }
+}
+
+/// A first publication needs a writable data directory. The run checks that before the first step.
+#[test]
+fn no_step_runs_if_the_data_directory_is_unwritable() {
+    for place in ["data", "data/harbour"] {
+        let sandbox = Sandbox::new();
+        Harbour::install(&sandbox);
+        sandbox.write(place, "precious");
+        let help = "help: move the file away, or use another directory";
+        sandbox.run(Harbour::ID).code(6).stderr_has(&[place, help]);
+        assert_eq!(names_in(&sandbox.store().join("runs-v1")), [""; 0]);
+    }
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    fs::create_dir_all(sandbox.data()).expect("a directory");
+    let mount = "mount --bind data data && mount -o remount,bind,ro data";
+    let Some(ended) = mounted(&sandbox, mount, &sandbox.run_command(&[Harbour::ID])) else {
+        return;
+    };
+    ended.code(6).stderr_has(&["cannot write to", "Read-only"]);
+    assert_eq!(names_in(&sandbox.store().join("runs-v1")), [""; 0]);
 }
 
 /// Runs `prep` after the command `mount`, in a separate mount namespace. Returns `None` if the system does not support

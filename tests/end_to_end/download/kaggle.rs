@@ -336,6 +336,7 @@ fn doctor_checks_the_requirements_of_a_run() {
         "cache",
         "data",
         "links",
+        "bundles",
         "disk",
         "open files",
         "memory",
@@ -401,6 +402,23 @@ fn doctor_reports_problems_with_help() {
     fs::remove_file(world.sandbox.data()).expect("the file");
     let remote = ["doctor", "--offline", "--remote", "ftp://host/x"];
     world.prep(&remote).code(2).stdout_has(&["remote", "error"]);
+}
+
+/// Without a missing bundle, a run needs no credentials.
+#[test]
+fn doctor_requires_credentials_only_for_missing_bundles() {
+    let world = World::harbour(&wide_harbour(0), Vec::new());
+    let doctor = ["doctor", Harbour::ID, "--source", "source"];
+    let doctor = || world.run_command(&mut world.command_without_credentials(&doctor));
+    doctor()
+        .code(4)
+        .stdout_has(&["0 of 1 found, 1 must be downloaded"]);
+    world.sandbox.bundle(Harbour::ID, &wide_harbour(0));
+    doctor().code(0).stdout_has(&["warning", "1 of 1 found\n"]);
+    world.sandbox.bundle(Harbour::ID, b"not an archive");
+    doctor()
+        .code(4)
+        .stdout_has(&["1 of 1 found; the bundle ", "source/harbour.zip: "]);
 }
 
 /// Kaggle lists file sizes even for accounts that have not accepted the rules.

@@ -9,6 +9,7 @@ use prep_fetch::{FetchError, Network};
 use serde::Serialize;
 
 use crate::bundles::Note;
+use crate::doctor;
 use crate::error::Error;
 use crate::prepared;
 use crate::reasons::StatedReason;
@@ -229,6 +230,32 @@ impl Plan {
         });
         let manifest = || prepared::replaceable_manifest(&task.data_dir(), &competition.id);
         Ok(publishes && manifest()?.is_none())
+    }
+
+    /// Checks that the user can write the directories of competitions that have no published files yet. If published files
+    /// are to be replaced, the results may turn out to be equal to them, so these directories are not checked.
+    ///
+    /// # Errors
+    /// Returns an error if a directory cannot be created or written. If the run may continue with other competitions, only
+    /// the data directory is checked.
+    pub(crate) fn require_writable(&self, task: &Task) -> Result<(), Error> {
+        let data_dir = task.data_dir();
+        let may_continue = task.options.keep_going && self.all.competitions.len() > 1;
+        let mut is_checked = false;
+        for competition in &self.all.competitions {
+            if !self.creates_files(task, competition)? {
+                continue;
+            }
+            if !is_checked {
+                doctor::require_writable(&data_dir)?;
+                is_checked = true;
+            }
+            let own = data_dir.join(&competition.id);
+            if own.exists() && !may_continue {
+                doctor::require_writable(&own)?;
+            }
+        }
+        Ok(())
     }
 
     /// Checks that the disk has space for the downloads.

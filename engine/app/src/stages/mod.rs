@@ -195,6 +195,7 @@ impl Run {
             resolve::require_credentials(task, &plan, &context.store)?;
         }
         plan.require_disk(task, notes)?;
+        plan.require_writable(task)?;
         for competition in &plan.all.competitions {
             let id = &competition.id;
             if sealed::is_sealed(&settings.data_dir_of(&options.variant), id) {

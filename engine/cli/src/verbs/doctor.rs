@@ -101,12 +101,16 @@ impl DoctorArgs {
         if let Some(error) = &session.denied {
             findings.failed("settings", error.clone());
         }
+        let (inputs, needs_download) = match ids.is_empty() {
+            true => (Vec::new(), true),
+            false => self.inputs(session, &ids, purpose)?,
+        };
         let mut of_remote = Findings::default();
         // A remote may have the bundles and results, so a machine that uses one needs no credentials of Kaggle.
         self.remote(session, &mut of_remote);
         credentials(
             session,
-            of_remote.remote_answers || self.offline,
+            of_remote.remote_answers || self.offline || !needs_download,
             &mut findings,
         );
         connection(session, &mut findings);
@@ -128,17 +132,12 @@ impl DoctorArgs {
             findings.add(doctor::free_space(&session.settings), Exit::Machine);
         }
         findings.all.extend(doctor::quarantine(&session.settings));
-        if !ids.is_empty() {
-            let remembered = RememberedOptions {
-                source: self.source.or_setting(session).map(Path::to_path_buf),
-                ..RememberedOptions::default()
+        for finding in inputs {
+            let exit = match finding.check {
+                "bundles" => Exit::Input,
+                _ => Exit::Machine,
             };
-            let task = session.task(
-                session.options_with(remembered),
-                &DownloadLimits::default(),
-                purpose,
-            )?;
-            findings.add(doctor::disk(&task, &ids)?, Exit::Machine);
+            findings.add(finding, exit);
         }
         findings.add(open_files(session), Exit::Machine);
         findings.add(memory(session), Exit::Machine);
@@ -149,6 +148,22 @@ impl DoctorArgs {
             true => Exit::Interrupted,
             false => Exit::combine(findings.exits),
         })
+    }
+
+    /// Checks the bundles and the disk space. Also returns whether a bundle has to be downloaded.
+    fn inputs(
+        &self,
+        session: &CliSession,
+        ids: &[String],
+        purpose: Purpose,
+    ) -> Result<(Vec<CheckResult>, bool), CliError> {
+        let remembered = RememberedOptions {
+            source: self.source.or_setting(session).map(Path::to_path_buf),
+            ..RememberedOptions::default()
+        };
+        let options = session.options_with(remembered);
+        let task = session.task(options, &DownloadLimits::default(), purpose)?;
+        Ok(doctor::inputs(&task, ids)?)
     }
 
     /// Runs the checks that send requests to Kaggle: account, clock, rules.

@@ -8,6 +8,7 @@
 //! - An ID alone, or `--leaderboard FILE`, shows the scores that earn medals.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -501,8 +502,19 @@ fn list(
         let names = paths.iter().map(|path| path.display().to_string());
         let names = joined(names, MAX_NAMES);
         let message = format!("there is no run in {names}");
-        return Err(CliError::new(Exit::Input, message)
-            .help("a run is a directory ID_anything, where ID is a competition"));
+        let is_run = |path: &&PathBuf| {
+            let id = path.file_name().and_then(OsStr::to_str);
+            let id = id.and_then(|name| name.split('_').next());
+            id.is_some_and(|id| catalog.find(id).is_some())
+        };
+        let help = match paths.iter().find(is_run) {
+            Some(run) => format!(
+                "{} is a run; name the directory of its run group",
+                run.display()
+            ),
+            None => "a run is a directory ID_anything, where ID is a competition".to_owned(),
+        };
+        return Err(CliError::new(Exit::Input, message).help(help));
     }
     let mut warnings = Vec::new();
     if !misplaced.is_empty() {

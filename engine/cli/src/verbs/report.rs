@@ -72,9 +72,13 @@ impl ReportArgs {
             .filter(|(_, repeated)| !repeated.is_empty())
             .collect();
         for experiment in &graded {
+            let label = format!("{}: ", experiment.name);
+            let remedy = "to compare the agents, grade each run group into its own directory, and name each agent's reports \
+                          with --grading NAME=REPORT.json";
+            summarize::warn_agents(session, &label, &experiment.runs, remedy);
             let copies = experiment.runs.iter().filter(|run| run.is_answers);
             let ids = copies.map(|run| run.competition.as_str()).collect();
-            summarize::warn_copies(session, &format!("{}: ", experiment.name), ids);
+            summarize::warn_copies(session, &label, ids);
         }
         for (name, repeated) in &repeated {
             summarize::warn_repeated(session, &format!("{name}: "), repeated);

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
-    Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
+    Budget, Budgets, Choice, Experiment, GradedRun, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
     SetSummary, UngradedRun, agents, read_reports, reports_at, summarise,
 };
 use prep_spec::joined;
@@ -158,7 +158,9 @@ impl SummarizeArgs {
                     .retain(|run| is_named || is_wanted(&run.competition));
             }
             if self.groups.is_none() {
-                warn_agents(session, &self.label(&one), &agents(&runs.graded));
+                let remedy = "to summarize each agent, grade each run group into its own directory, and assign the run groups to \
+                              experiments with --groups";
+                warn_agents(session, &self.label(&one), &runs.graded, remedy);
             }
             found.push(one);
         }
@@ -240,6 +242,20 @@ impl SummarizeArgs {
         let groups = prep_experiments::experiments(table).map_err(CliError::of_experiments)?;
         let directory = table.parent().unwrap_or(Path::new(""));
         let runs = self.runs.as_deref().unwrap_or(directory);
+        let exists = |group: &Group| runs.join(&group.run_group).is_dir();
+        if !groups.is_empty() && !groups.iter().any(exists) {
+            let directory = match runs.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => runs,
+            };
+            let message = format!(
+                "{} contains no directory of a run group of {}",
+                directory.display(),
+                table.display()
+            );
+            return Err(CliError::new(Exit::Input, message)
+                .help("name the directory of the run groups, for example `--runs runs`"));
+        }
         self.requested(&groups, table)?
             .into_iter()
             .map(|name| {
@@ -567,7 +583,10 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
         cells.extend(columns.iter().map(figure));
         cells.push(with_detail(&budget, "hours", "hardware", ""));
         let fields = ["date", "leakage", "source", "reports"];
-        cells.extend(fields.map(|field| with_detail(&budget, field, "", "")));
+        cells.extend(fields.map(|field| match (field, budget.get(field)) {
+            ("leakage", None) => copies_of(experiment),
+            _ => with_detail(&budget, field, "", ""),
+        }));
         text.push('|');
         for cell in cells {
             let space = if cell.is_empty() { "" } else { " " };
@@ -576,6 +595,16 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Returns a text that lists the competitions of which a submission is identical to the answers, if there are any.
+fn copies_of(experiment: &Experiment) -> String {
+    let copied = experiment.competitions.iter().filter(|one| one.copies > 0);
+    let ids: Vec<&str> = copied.map(|one| one.competition.as_str()).collect();
+    match ids.is_empty() {
+        true => String::new(),
+        false => format!("copies of the answers: {}", ids.join(", ")),
+    }
 }
 
 /// Returns a field with a second one in parentheses, for example `24 (1x A10)`.
@@ -657,12 +686,12 @@ pub fn warn_ungraded(session: &CliSession, label: &str, ungraded: &[UngradedRun]
     ));
 }
 
-/// Warns if the submissions of an experiment are those of several agents.
-fn warn_agents(session: &CliSession, label: &str, agents: &BTreeSet<&str>) {
+/// Warns if the submissions of an experiment are those of several agents. `remedy` states how to separate the agents.
+pub fn warn_agents(session: &CliSession, label: &str, runs: &[GradedRun], remedy: &str) {
+    let agents = agents(runs);
     if agents.len() > 1 {
         session.printer.warning(format!(
-            "{label}the names of the run groups contain different agents: {}; to summarize each agent, grade each run group into \
-             its own directory, and assign the run groups to experiments with --groups",
+            "{label}the names of the run groups contain different agents: {}; {remedy}",
             joined(agents.iter().map(|name| one_line(name)), MAX_NAMES)
         ));
     }
@@ -761,8 +790,6 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use prep_experiments::GradedRun;
-
     use super::*;
 
     /// The column `experiment` distinguishes the rows of a competition.

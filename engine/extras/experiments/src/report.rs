@@ -372,9 +372,11 @@ fn report_of(group: &str, directory: &Path) -> Result<GroupReport, ExperimentsEr
     let mut found = entries(directory)?;
     found.retain(|(name, path)| is_report(name) && path.is_file());
     if found.len() > 1 {
+        let modified = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
+        found.sort_by_cached_key(|(_, path)| modified(path));
         let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
         let message = format!(
-            "the run group `{group}` has {} grading reports, expected one: {}; remove or rename the others",
+            "the run group `{group}` has {} grading reports, expected one: {} (newest last); remove or rename the others",
             found.len(),
             names.join(", ")
         );

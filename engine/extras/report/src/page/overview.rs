@@ -33,7 +33,7 @@ pub fn header(report: &PageContent) -> Markup {
                 @if !report.experiments.all.is_empty() {
                     (card("Graded", &graded.to_string(), &format!(
                         "{} of {}",
-                        if graded == 1 { "submission" } else { "submissions" },
+                        if graded == 1 { "run" } else { "runs" },
                         units::count(report.experiments.all.len() as u64, "experiment")
                     )))
                 }
