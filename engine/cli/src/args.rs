@@ -164,7 +164,9 @@ fn with_suggestions(
             // clap suggests to pass the option as an operand, but operands are ids and paths.
             error.remove(ContextKind::Suggested);
             // `--submission` is nearly `--submissions`, which some verbs have.
-            if let Some(replacement) = replacement(&found).filter(|_| !near.starts_with(&found)) {
+            if let Some(replacement) =
+                replacement(&found).filter(|_| near.strip_prefix(&found) != Some("s"))
+            {
                 error.remove(ContextKind::SuggestedArg);
                 let tip = StyledStr::from(format!("write {replacement}"));
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
