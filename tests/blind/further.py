@@ -806,7 +806,7 @@ def coarse_columns(seed, _):
 
 @clean
 def series_in_a_long_table(seed, _):
-    """A table has many rows per item. The series do not overlap."""
+    """A long table has a series of many rows per item. No series repeats or continues another one."""
     comp = Competition(seed, n_train=300, n_test=150, task="numbers")
     labels_only(comp)
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):

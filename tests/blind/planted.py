@@ -819,7 +819,7 @@ def documents_and_logs(seed, _):
 
 @clean
 def honest_windows(seed, _):
-    """Each item has a file with a series of the same process. The series do not overlap."""
+    """Each item has a file with a series of the same process. No series repeats or continues another one."""
     comp = Competition(seed, n_train=500, n_test=200, task="numbers")
     for i in range(comp.n):
         wave = np.cumsum(comp.rng.normal(0, 1, 40)) * 0.2 + 50 + comp.level[i]

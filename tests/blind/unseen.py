@@ -413,7 +413,7 @@ def files_in_folders_by_day(seed, _):
 
 @clean
 def series_of_one_process(seed, _):
-    """Each item has a series of the same process. The series do not overlap."""
+    """Each item has a series of the same process. No series repeats or continues another one."""
     comp = Competition(seed, n_train=500, n_test=200, task=task_of(seed, False))
     for i in range(comp.n):
         series = np.cumsum(comp.rng.normal(0.05 * comp.level[i], 1, 60))

@@ -139,7 +139,7 @@ def corrupted(world):
 
 
 def forged(world):
-    """Entries are forged: signed with an untrusted key, not signed, or copied to a different key."""
+    """Entries are forged: signed by an untrusted machine, not signed, or copied to the name of another entry."""
     with server(world, "forged") as (weed, remote):
         machine_with_results(world, weed, remote)
         two = Machine(world, "two", remote, weed.url)

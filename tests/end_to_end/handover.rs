@@ -46,7 +46,7 @@ const KINDS: &[Kind] = &[
     Kind("json.csv", "invalid", "invalid"),
 ];
 
-/// A path, the verdict for its owner (`valid`, `invalid` or `missing`), and the verdict for an agent:
+/// A path, the verdict that the user of the program gets (`valid`, `invalid` or `missing`), and the verdict for an agent:
 /// the same words, or a part of the error message.
 struct Kind(&'static str, &'static str, &'static str);
 

@@ -259,7 +259,7 @@ fn rejected_credentials_are_reported_with_the_unused_ones() {
     assert!(help.starts_with("create a new API token"), "{help}");
 }
 
-/// A query fails at the first response 429 (too many requests), while a download waits.
+/// After a response 429 (too many requests), a query fails at once. A download waits, and tries again.
 #[test]
 fn a_query_fails_at_the_first_rate_limit() {
     let fixture = fixture(vec![Fault::at(At::Api, Kind::status(429))]);

@@ -112,10 +112,11 @@ fn flip(path: &Path) {
 /// A file access in the log of the library.
 #[derive(Debug, Clone)]
 pub struct LoggedAccess {
-    /// The running step. Empty between steps, as is `kind`.
+    /// The name of the running step. Empty between steps.
     pub step: String,
+    /// The kind of the running step. Empty between steps.
     pub kind: String,
-    /// The kind of access as one letter, as in [`Fault::library_settings`].
+    /// The operation as one letter, as in [`Fault::library_settings`].
     pub access: String,
     pub path: String,
 }

@@ -30,8 +30,9 @@ const MAX_KEPT_BYTES: u64 = 256 << 20;
 const MAX_KEPT_HASHES: u64 = 8 << 20;
 
 pub struct RowPair<'a> {
-    /// Position of the row in `theirs` (`there`) and in `ours` (`here`), from 0.
+    /// Position of the row `theirs` in its table, from 0.
     pub there: u64,
+    /// Position of the row `ours` in its table, from 0.
     pub here: u64,
     pub theirs: &'a Row,
     pub ours: &'a Row,

@@ -266,7 +266,7 @@ fn source_state(
         SourceState::Known { value } => {
             let is_missing = context.store.len_of(&value).is_none();
             let absence = || match last.load(&node.competition) {
-                Ok(last) if !last.contains_key(&node.name) => Ok(Absence::NeverStored),
+                Ok(last) if !last.contains_key(&node.name) => Ok(Absence::Rejected),
                 last => last.map(|_| Absence::Removed),
             };
             let missing = match is_missing {

@@ -244,8 +244,8 @@ pub enum NodeState {
         outputs: BTreeMap<String, Digest>,
         /// The objects that the outputs refer to.
         objects: Vec<Digest>,
-        /// The outputs and objects that are missing from the cache. If no node of the connected component runs, nodes whose
-        /// result is completely stored are not examined, and their vector is empty.
+        /// The outputs and objects that are missing from the cache. Also empty if the node was not examined, because no node
+        /// that is connected to it runs, and its result was stored completely.
         missing: Vec<MissingObject>,
     },
     /// A sink whose target agrees with its inputs.
@@ -296,9 +296,8 @@ pub enum Absence {
     Unstored,
     /// The object was removed from the cache.
     Removed,
-    /// The object describes the file of a source that no successful run has read. The file's digest is known, because a run
-    /// read the file and rejected it.
-    NeverStored,
+    /// The object describes the file of a source. Every run so far rejected this file, so the object was never stored.
+    Rejected,
 }
 
 impl MissingObject {
@@ -307,7 +306,7 @@ impl MissingObject {
         match self.absence {
             Absence::Unstored => Reason::Unstored { object },
             Absence::Removed => Reason::OutputMissing { object },
-            Absence::NeverStored => Reason::FirstRun,
+            Absence::Rejected => Reason::FirstRun,
         }
     }
 }

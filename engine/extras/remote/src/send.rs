@@ -22,7 +22,7 @@ use crate::layout;
 use crate::layout::Area;
 use crate::remote::Remote;
 
-/// Size in bytes. A longer file is sent in parts of at least this size.
+/// A file with more bytes than this is sent in parts. Each part has at least this number of bytes.
 const PART_BYTES: u64 = 8 << 20;
 /// A file is sent in at most this number of parts. Object stores allow slightly more.
 const MAX_PARTS: u64 = 9_000;

@@ -452,8 +452,9 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(())
     });
     let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
-    // `is_nested` is also true if bytes were inserted before the directory of an archive that is not truncated. In
-    // this case, `has_first_member` is false, because the first member is not at its offset.
+    // `is_nested` is true if the directory belongs to an archive inside a truncated archive. It is also true for a complete
+    // archive, if bytes were inserted before its directory. Then the first member is not at its recorded offset, so
+    // `has_first_member` is false.
     let first = members.iter().map(|member| member.offset).min();
     let has_first_member = match first.map(|first| read_up_to(&base, first, 4)) {
         Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,

@@ -1,4 +1,4 @@
-//! Arbitrary bytes are read as an array or rejected. A gathered array can be read and has the same elements.
+//! Arbitrary bytes are read as an array or rejected. An array that `gather` wrote can be read again.
 
 use prep_formats::npy::{NpyArray, mask_code};
 
@@ -14,7 +14,7 @@ pub fn check(data: &[u8]) {
             NpyArray::open(out.as_slice(), 0..out.len() as u64).expect("a written file is valid");
         let header = again.header();
         assert_eq!(header.data_offset + header.data_bytes(), out.len() as u64);
-        // A NaN does not equal itself, so the values are not compared.
+        // The values are not compared, because a NaN does not equal itself.
         assert_eq!(elements.is_ok(), again.elements(&[0, 1, 2]).is_ok());
     }
 }

@@ -152,8 +152,8 @@ impl Rule for ExactColumns {
 pub(super) const RENAME: RuleKind = RuleKind::new::<Rename>(Definition {
     name: "rename",
     summary: "Gives a column of the submission the name that the answers use.",
-    details: "If the submission already has a column with the answers' name, the rule does nothing. If the submission \
-              has columns with both names, the submission is invalid.",
+    details: "If the submission has only a column with the answers' name, the rule does nothing. If the submission has \
+              columns with both names, it is invalid.",
     source: "pandas.DataFrame.rename",
     shorthand: None,
     parameters: &[

@@ -206,7 +206,8 @@ impl Declaration {
         }
     }
 
-    /// Returns whether the table is created with a random generator, which another table can continue to use.
+    /// Returns whether the rows are drawn with a random generator. Another table can continue with the
+    /// state of this generator.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
         keys.any(|key| matches!(key.value, KeyType::Drawn))

@@ -85,7 +85,7 @@ impl TableValue {
         value.decode()
     }
 
-    /// Returns the number of rows of the table, which are the selected rows.
+    /// Returns the number of selected rows. Without a selection, these are all rows.
     pub fn len(&self) -> u64 {
         self.rows
             .as_ref()
