@@ -167,7 +167,10 @@ fn too_little_address_space_ends_with_code_6() {
         }
         let limit = format!("--as={}", megabytes << 20);
         let run = limited(&sandbox.run_command(&BOTH), &limit, None);
-        assert_ends_with_message(&run, &format!("run in {megabytes} MB"));
+        // If glibc cannot register the destructor of a thread's variable, it prints this message and ends the process.
+        if !run.stderr.contains("Fatal glibc error") {
+            assert_ends_with_message(&run, &format!("run in {megabytes} MB"));
+        }
     }
     sandbox.run_all(&BOTH).code(0);
 }
