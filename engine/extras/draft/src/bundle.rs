@@ -277,9 +277,8 @@ impl BundleContent {
                 pattern,
                 folder: "files".to_owned(),
                 first_directory: groups
-                    .iter()
+                    .first()
                     .map(|files| files.first_directory.clone())
-                    .next()
                     .unwrap_or_default(),
                 count: groups.iter().map(|files| files.count).sum(),
                 paths: groups
