@@ -98,9 +98,14 @@ struct Places {
 enum Mistake {
     Answers(String),
     Metric(Refusal),
-    /// The metric cannot grade the answers. Contains the name of the metric, the reason, and whether the reason is that
-    /// all answers are equal.
-    Misfit(&'static str, String, bool),
+    /// The metric cannot grade the answers.
+    Misfit {
+        /// Name of the metric.
+        metric: &'static str,
+        cause: String,
+        /// Whether all answers in the column that the metric refused are equal.
+        is_constant: bool,
+    },
     Sample(String),
 }
 
@@ -128,7 +133,11 @@ impl Mistake {
                     span: span.unwrap_or(places.grade.span),
                 }
             }
-            Mistake::Misfit(metric, cause, is_constant) => TrialError {
+            Mistake::Misfit {
+                metric,
+                cause,
+                is_constant,
+            } => TrialError {
                 message: format!("the metric `{metric}` does not fit the answers: {cause}"),
                 help: Some(match is_constant {
                     true => "use `stratify` or a larger `test_size` in the split, correct the output that contains the answers, \
@@ -205,7 +214,11 @@ fn grade_all(
                     && (1..frame.rows).all(|row| column.text(row) == column.text(0))
             });
             let metric = grader.metric().definition.name;
-            return Err(Mistake::Misfit(metric, cause, is_constant));
+            return Err(Mistake::Misfit {
+                metric,
+                cause,
+                is_constant,
+            });
         }
         return Err(match refusal.kind {
             RefusalKind::Answers => Mistake::Answers(cause),
@@ -444,7 +457,11 @@ mod tests {
             Ok(found) => Ok(found["warnings"].to_string()),
             Err(Mistake::Answers(cause)) => Err(format!("answers: {cause}")),
             Err(Mistake::Metric(refusal)) => Err(format!("metric: {refusal}")),
-            Err(Mistake::Misfit(metric, cause, is_constant)) => Err(format!(
+            Err(Mistake::Misfit {
+                metric,
+                cause,
+                is_constant,
+            }) => Err(format!(
                 "{metric}: {cause}{}",
                 if is_constant { " (constant)" } else { "" }
             )),
