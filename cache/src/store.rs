@@ -514,7 +514,8 @@ pub struct Offer {
     pub competition: String,
     /// Name of the step within its competition.
     pub step: String,
-    /// Objects of the inputs of the step. The step passed on those that `entry` also contains, and did not create them.
+    /// Objects that the step received as inputs. If `entry` also contains one of them, the step passed it on, and did not
+    /// create it.
     pub given: Vec<Digest>,
 }
 

@@ -211,7 +211,7 @@ class Summarize(Call, total=False):
     groups: Annotated[Input | None, "a CSV with the columns experiment_id and run_group, in place of reports"]
     runs: Annotated[InputDirectory | None, "directory of the run groups; default: the directory of the table"]
     experiment: Annotated[str | None, "only this experiment of the table"]
-    set: Annotated[Set | None, "a named set of competitions; default: low, medium, high, all, own"]
+    set: Annotated[Set | None, "a named set of competitions; default: each of low, medium, high, all, own"]
     ids_from: Annotated[Input | None, "a text file with one id per line, as a set"]
     seeds: Annotated[int | None, "number of seeds; default: all complete ones"]
     take: Annotated[Literal["first", "last"] | None, "the runs to use if there are more than seeds"]

@@ -39,7 +39,10 @@ def with_column(seed, name, cell, task="binary"):
 
 
 def guessed(seed, strength, name, cell, task="binary"):
-    """Writes a table with an additional column whose spelling depends on a noisy label."""
+    """Writes a table with an additional column, the text of whose cells depends on a noisy label.
+
+    `cell` returns the text of a cell. Its arguments are the random generator, the noisy label, and the number of the row.
+    """
     comp = Competition(seed, task=task)
     guess = comp.noisy_label(strength)
     columns = comp.features()

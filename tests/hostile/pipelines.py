@@ -1,4 +1,4 @@
-"""Pipelines with a mistake in most of their bytes."""
+"""Pipelines that repeat one mistake until almost all of their bytes belong to it."""
 
 HEAD = "name: X\ncategory: Tabular\nbundle: { kaggle: x }\n"
 TABLE = "tables:\n  t: { read: a.csv, columns: [id] }\n"

@@ -22,7 +22,7 @@ pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(MASK)
 }
 
-/// Memory that parsed features with many small values take, as a multiple of the size of the payload.
+/// A parsed record can need this many times the memory of its payload. This happens if its features have many small values.
 const FEATURE_MEMORY_FACTOR: u64 = 4;
 
 /// The payload of a record, and its offset.

@@ -57,7 +57,7 @@ pub struct SummarizeArgs {
     /// Only this experiment of the table
     #[arg(long, value_name = "ID")]
     experiment: Vec<String>,
-    /// A named set [default: low, medium, high, all, own]
+    /// A named set [default: each of low, medium, high, all, own]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     set: Vec<String>,
     /// A text file with one id per line, as a set

@@ -34,7 +34,7 @@ const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// The hashes of at most this number of regions are kept.
 const MAX_KEPT_REGIONS: usize = 64;
-/// Size in bytes of the first request in a range that was not announced.
+/// Size of the first request, in bytes, if a reader reads a range that it did not announce.
 const FIRST_REQUEST_BYTES: u64 = 64 << 10;
 
 /// A bundle in the mirror. Nothing is requested before the first read.
@@ -72,9 +72,9 @@ struct Request {
     range: Range<u64>,
     /// `None` until the response has arrived.
     bytes: Option<Bytes>,
-    /// Number of the read that last used the request, or 0.
+    /// Sequence number of the read that last used the request. 0 if no read used it.
     used: u64,
-    /// Number of announced bytes that no read has used yet.
+    /// How many announced bytes of the request no read has used yet.
     left: u64,
 }
 

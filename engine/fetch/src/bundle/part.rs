@@ -215,14 +215,13 @@ impl Source for PartOfBundle {
     }
 }
 
-/// If more members are required, they are not fetched one by one, because each needs an API call and the API limits
-/// calls.
+/// Maximum number of members that are fetched one by one. Each member needs an API call, and the API limits calls.
 const MAX_FILES: usize = 100;
 
 impl PartOfBundle {
-    /// Fetches the members one by one, and writes them into an archive. This process holds the lock of `partial`, the
-    /// file of this archive. Returns `false` if the API does not list all required members, or lists more than
-    /// [`MAX_FILES`] of them.
+    /// Fetches the members one by one, and writes them into the archive `partial`. The caller must hold the lock of
+    /// `partial`. Returns `false` if the API does not list all required members, or lists more than [`MAX_FILES`] of
+    /// them.
     pub(super) fn fetch_one_by_one(
         &self,
         network: &Network,

@@ -25,7 +25,8 @@ const MAX_MEMBERS: usize = 32;
 
 /// Formats `text` in the style `style`, and appends the result to `out`. `text` is one value in the grammar `grammar`.
 ///
-/// Returns `false` and appends nothing if the caller must parse the text instead.
+/// Returns `false` and appends nothing if `text` is unusual, for example has a repeated key or very deep nesting. The
+/// caller must then parse it.
 pub fn reformat(text: &[u8], grammar: JsonGrammar, style: JsonStyle, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = match style {
@@ -53,8 +54,8 @@ struct Member {
 }
 
 impl FormattedObject {
-    /// Formats `text`, which is one value in the grammar `grammar`. Returns `None` if the value is not an object, or if the
-    /// caller must parse the text instead.
+    /// Formats `text`, which is one value in the grammar `grammar`. Returns `None` if the value is not an object, or is
+    /// unusual (see [`reformat`]). The caller must then parse it.
     pub fn new(text: &[u8], grammar: JsonGrammar) -> Option<FormattedObject> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;
@@ -117,8 +118,8 @@ fn matches_key(text: &str, key: &str) -> bool {
     }
 }
 
-/// Formats the value `text` and appends it to `out`. Returns the members if the value is an object, otherwise none. Returns
-/// `None` if the caller must parse the text instead.
+/// Formats the value `text` and appends it to `out`. Returns the members if the value is an object, and an empty list for
+/// other values. Returns `None` if the value is unusual (see [`reformat`]).
 fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
     let mut reformatter = Reformatter {

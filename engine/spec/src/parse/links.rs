@@ -173,7 +173,9 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
                 let message =
                     format!("the table `{name}` has no random generator that `after` can continue");
                 let fault = Diagnostic::error("not-drawn", setting.span, message);
-                found.push(fault.help("name a table whose kind or method has the key `after`"));
+                found.push(fault.help(
+                    "name a table with a random generator: its kind or method has the key `after`",
+                ));
             }
         }
     }

@@ -212,7 +212,9 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Sources => "path in the bundle, with wildcards",
         KeyType::Table => "a table's name",
         KeyType::Files => "name of a table with the column `file`",
-        KeyType::Drawn => "name of a table whose kind or method has the key `after`",
+        KeyType::Drawn => {
+            "name of a table with a random generator: its kind or method has the key `after`"
+        }
         KeyType::Column => "a column's name",
         KeyType::Delimiter => "one character, or `tab`",
         KeyType::Natural | KeyType::Seed => "integer",

@@ -316,8 +316,8 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
             blocks.push(class);
         }
     }
-    // If there are more than `MAX_CLASSES` classes, ignore the blocks of the rarer ones. These classes are counted
-    // together, so they may have several blocks.
+    // If there are more than `MAX_CLASSES` classes, ignore the blocks of the rarer ones. The rarer classes share one number,
+    // so this number may have several blocks although each class has only one.
     blocks.retain(|class| *class < MAX_CLASSES);
     let classes = blocks.iter().collect::<HashSet<_>>().len();
     // If there are many classes, a few additional blocks are allowed.
