@@ -16,83 +16,20 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArr
 use arrow::datatypes::{DataType, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
-use prep_sql::{
-    ColumnSource, QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session,
-};
+use prep_sql::{ColumnSource, QueryLimits, Relation, RowForm, Session};
 
-#[derive(Debug)]
-struct Memory {
-    columns: Vec<RelationColumn>,
-    arrays: Vec<ArrayRef>,
-    rows: usize,
-}
+use crate::support::Memory;
 
-impl Memory {
-    fn relation(columns: Vec<(&str, bool, ArrayRef)>) -> Arc<dyn Relation> {
-        let rows = columns[0].2.len();
-        let (names, arrays) = columns
-            .into_iter()
-            .map(|(name, hidden, array)| {
-                let column = RelationColumn {
-                    name: name.to_owned(),
-                    data_type: array.data_type().clone(),
-                    hidden,
-                };
-                (column, array)
-            })
-            .unzip();
-        Arc::new(Memory {
-            columns: names,
-            arrays,
-            rows,
-        })
-    }
-}
-
-impl Relation for Memory {
-    fn columns(&self) -> &[RelationColumn] {
-        &self.columns
-    }
-
-    fn rows(&self) -> u64 {
-        self.rows as u64
-    }
-
-    fn has_cells(&self, _column: usize) -> bool {
-        true
-    }
-
-    /// Returns batches of two rows, to find code that relies on a single batch.
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        _batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
-        let mut first = 0;
-        Box::new(std::iter::from_fn(move || {
-            let rows = (self.rows - first).min(2);
-            if rows == 0 {
-                return None;
-            }
-            let columns = columns
-                .iter()
-                .map(|column| self.arrays[*column].slice(first, rows))
-                .collect();
-            first += rows;
-            Some(Ok(RelationBatch { rows, columns }))
-        }))
-    }
-
-    /// Returns origins that differ from row numbers: row n is stored at 100 - n.
-    fn origins(&self, first: u64, len: usize) -> Vec<u64> {
-        (first..first + len as u64).map(|row| 100 - row).collect()
-    }
+/// Creates a table from columns: name, whether the column is hidden, and cells.
+fn relation(columns: Vec<(&str, bool, ArrayRef)>) -> Arc<dyn Relation> {
+    let memory = Memory::new(columns).in_batches_of(2);
+    Arc::new(memory.with_origins_down_from(100))
 }
 
 fn tables() -> BTreeMap<String, Arc<dyn Relation>> {
     let texts = |texts: Vec<Option<&str>>| Arc::new(StringArray::from(texts)) as ArrayRef;
     let numbers = |numbers: Vec<i64>| Arc::new(Int64Array::from(numbers)) as ArrayRef;
-    let t = Memory::relation(vec![
+    let t = relation(vec![
         ("id", false, numbers(vec![3, 1, 2, 5, 4])),
         (
             "name",
@@ -111,7 +48,7 @@ fn tables() -> BTreeMap<String, Arc<dyn Relation>> {
             ])),
         ),
     ]);
-    let u = Memory::relation(vec![
+    let u = relation(vec![
         ("id", false, numbers(vec![2, 3, 2, 9])),
         (
             "tag",
@@ -119,11 +56,11 @@ fn tables() -> BTreeMap<String, Arc<dyn Relation>> {
             texts(vec![Some("x"), Some("y"), Some("z"), Some("w")]),
         ),
     ]);
-    let e = Memory::relation(vec![
+    let e = relation(vec![
         ("id", false, numbers(vec![])),
         ("name", false, texts(vec![])),
     ]);
-    let j = Memory::relation(vec![
+    let j = relation(vec![
         ("key", false, texts(vec![Some("k1"), Some("k2")])),
         (
             "record",

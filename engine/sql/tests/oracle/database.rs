@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::expressions::{EDGES, TEXTS};
 use super::print::name as quoted;
-use crate::random::table::{Data, Memories, Memory};
+use crate::random::table::{Data, Memories, memory};
 use crate::random::value::{Kind, Value};
 
 pub struct Database {
@@ -151,7 +151,7 @@ impl Database {
     pub fn memories(&self) -> Memories {
         let tables = self.tables.iter();
         tables
-            .map(|data| (data.name.clone(), Arc::new(Memory::new(data))))
+            .map(|data| (data.name.clone(), Arc::new(memory(data))))
             .collect()
     }
 

@@ -7,12 +7,10 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Ar
 use arrow::datatypes::{DataType, Float64Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
-use prep_sql::{
-    ColumnSource, QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, RowForm,
-    ScanError, Session,
-};
+use prep_sql::{ColumnSource, QueryError, QueryLimits, Relation, RowForm, Session};
 
 use super::value::{Kind, Value};
+use crate::support::Memory;
 
 /// The start of a pipeline with the tables, to which a test appends the query of an output.
 pub const HEAD: &str = "\
@@ -141,90 +139,32 @@ fn large() -> impl Iterator<Item = Vec<Value>> {
     })
 }
 
-/// The origin of row 0. The origin of row n is `FIRST_ORIGIN - n`.
-const FIRST_ORIGIN: u64 = 1 << 20;
+/// The origin of row 0, the last origin of the table.
+const LAST_ORIGIN: u64 = 1 << 20;
 
-/// A table in memory, as the engine reads it.
-#[derive(Debug)]
-pub struct Memory {
-    columns: Vec<RelationColumn>,
-    arrays: Vec<ArrayRef>,
-    rows: usize,
-}
-
-impl Memory {
-    pub fn new(data: &Data) -> Memory {
-        let mut columns = Vec::new();
-        let mut arrays: Vec<ArrayRef> = Vec::new();
-        for (index, (name, kind)) in data.columns.iter().enumerate() {
-            let cells = data.rows.iter().map(|row| &row[index]);
-            let array: ArrayRef = match kind {
-                Kind::Integer => Arc::new(Int64Array::from_iter(cells.map(|cell| match cell {
-                    Value::Integer(value) => Some(*value),
-                    _ => None,
-                }))),
-                Kind::Number => Arc::new(Float64Array::from_iter(cells.map(|cell| match cell {
-                    Value::Number(value) => Some(*value),
-                    _ => None,
-                }))),
-                Kind::Text => Arc::new(StringArray::from_iter(cells.map(|cell| match cell {
-                    Value::Text(value) => Some(value.clone()),
-                    _ => None,
-                }))),
-                Kind::Boolean => Arc::new(BooleanArray::from_iter(cells.map(Value::truth))),
-            };
-            columns.push(RelationColumn {
-                name: name.clone(),
-                data_type: array.data_type().clone(),
-                hidden: false,
-            });
-            arrays.push(array);
-        }
-        Memory {
-            columns,
-            arrays,
-            rows: data.rows.len(),
-        }
-    }
-}
-
-impl Relation for Memory {
-    fn columns(&self) -> &[RelationColumn] {
-        &self.columns
-    }
-
-    fn rows(&self) -> u64 {
-        self.rows as u64
-    }
-
-    fn has_cells(&self, _column: usize) -> bool {
-        true
-    }
-
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
-        let mut first = 0;
-        Box::new(std::iter::from_fn(move || {
-            let rows = (self.rows - first).min(batch);
-            if rows == 0 {
-                return None;
-            }
-            let slices = columns.iter();
-            let slices = slices.map(|column| self.arrays[*column].slice(first, rows));
-            let columns = slices.collect();
-            first += rows;
-            Some(Ok(RelationBatch { rows, columns }))
-        }))
-    }
-
-    fn origins(&self, first: u64, len: usize) -> Vec<u64> {
-        (first..first + len as u64)
-            .map(|row| FIRST_ORIGIN - row)
-            .collect()
-    }
+/// Returns the table as the engine reads it.
+pub fn memory(data: &Data) -> Memory {
+    let columns = data.columns.iter().enumerate();
+    let columns = columns.map(|(index, (name, kind))| {
+        let cells = data.rows.iter().map(|row| &row[index]);
+        let array: ArrayRef = match kind {
+            Kind::Integer => Arc::new(Int64Array::from_iter(cells.map(|cell| match cell {
+                Value::Integer(value) => Some(*value),
+                _ => None,
+            }))),
+            Kind::Number => Arc::new(Float64Array::from_iter(cells.map(|cell| match cell {
+                Value::Number(value) => Some(*value),
+                _ => None,
+            }))),
+            Kind::Text => Arc::new(StringArray::from_iter(cells.map(|cell| match cell {
+                Value::Text(value) => Some(value.clone()),
+                _ => None,
+            }))),
+            Kind::Boolean => Arc::new(BooleanArray::from_iter(cells.map(Value::truth))),
+        };
+        (name.clone(), false, array)
+    });
+    Memory::new(columns.collect()).with_origins_down_from(LAST_ORIGIN)
 }
 
 /// The tables in memory, by name.
@@ -234,7 +174,7 @@ pub fn memories(is_large: bool) -> Memories {
     let data = data(is_large);
     let tables = data
         .iter()
-        .map(|data| (data.name.clone(), Arc::new(Memory::new(data))));
+        .map(|data| (data.name.clone(), Arc::new(memory(data))));
     tables.collect()
 }
 
@@ -304,7 +244,7 @@ pub async fn cells(
                     if origins.is_null(row) {
                         return Value::Missing.literal();
                     }
-                    let place = usize::try_from(FIRST_ORIGIN - origins.value(row)).unwrap();
+                    let place = usize::try_from(LAST_ORIGIN - origins.value(row)).unwrap();
                     cell(&memories[table.as_str()].arrays[*column], place)
                 }
                 ColumnSource::Values(_) => cell(array, row),

@@ -14,31 +14,60 @@ use prep_sql::{
 
 pub type Tables = BTreeMap<String, Arc<dyn Relation>>;
 
+/// A table in memory.
 #[derive(Debug)]
 pub struct Memory {
     columns: Vec<RelationColumn>,
-    arrays: Vec<ArrayRef>,
+    /// The cells of each column.
+    pub arrays: Vec<ArrayRef>,
     rows: usize,
+    batch_rows: usize,
+    last_origin: Option<u64>,
+}
+
+impl Memory {
+    /// Creates a table from columns. A column consists of its name, whether it is hidden, and its cells.
+    pub fn new<N: Into<String>>(columns: Vec<(N, bool, ArrayRef)>) -> Memory {
+        let rows = columns[0].2.len();
+        let columns = columns.into_iter().map(|(name, hidden, array)| {
+            let column = RelationColumn {
+                name: name.into(),
+                data_type: array.data_type().clone(),
+                hidden,
+            };
+            (column, array)
+        });
+        let (columns, arrays) = columns.unzip();
+        Memory {
+            columns,
+            arrays,
+            rows,
+            batch_rows: usize::MAX,
+            last_origin: None,
+        }
+    }
+
+    /// A scan returns batches of at most `rows` rows, to find code that relies on a single batch.
+    pub fn in_batches_of(self, rows: usize) -> Memory {
+        Memory {
+            batch_rows: rows,
+            ..self
+        }
+    }
+
+    /// The origin of row n is `last - n`, so that origins differ from row numbers.
+    pub fn with_origins_down_from(self, last: u64) -> Memory {
+        Memory {
+            last_origin: Some(last),
+            ..self
+        }
+    }
 }
 
 pub fn table(columns: Vec<(&str, ArrayRef)>) -> Arc<dyn Relation> {
-    let rows = columns[0].1.len();
-    let (columns, arrays) = columns
-        .into_iter()
-        .map(|(name, array)| {
-            let column = RelationColumn {
-                name: name.to_owned(),
-                data_type: array.data_type().clone(),
-                hidden: false,
-            };
-            (column, array)
-        })
-        .unzip();
-    Arc::new(Memory {
-        columns,
-        arrays,
-        rows,
-    })
+    let columns = columns.into_iter();
+    let columns = columns.map(|(name, array)| (name, false, array));
+    Arc::new(Memory::new(columns.collect()))
 }
 
 impl Relation for Memory {
@@ -59,29 +88,23 @@ impl Relation for Memory {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
-        let mut first = 0;
-        Box::new(std::iter::from_fn(move || {
-            let rows = (self.rows - first).min(batch);
-            if rows == 0 {
-                return None;
-            }
+        let batch = batch.clamp(1, self.batch_rows);
+        Box::new((0..self.rows).step_by(batch).map(move |first| {
+            let rows = batch.min(self.rows - first);
             // Copies the arrays, because a slice would account for the memory of its entire array.
             let positions = UInt64Array::from_iter_values(first as u64..(first + rows) as u64);
-            let arrays = columns
-                .iter()
-                .map(|column| take(&self.arrays[*column], &positions, None));
+            let arrays = columns.iter();
+            let arrays = arrays.map(|column| take(&self.arrays[*column], &positions, None));
             let columns: Result<Vec<ArrayRef>, _> = arrays.collect();
-            first += rows;
-            Some(
-                columns
-                    .map(|columns| RelationBatch { rows, columns })
-                    .map_err(ScanError::from),
-            )
+            let columns = columns.map_err(ScanError::from)?;
+            Ok(RelationBatch { rows, columns })
         }))
     }
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
-        (first..first + len as u64).collect()
+        let rows = first..first + len as u64;
+        rows.map(|row| self.last_origin.map_or(row, |last| last - row))
+            .collect()
     }
 }
 
