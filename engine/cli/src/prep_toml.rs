@@ -52,7 +52,7 @@ pub struct ConfigFile {
     /// Memory for all running steps in bytes. The file contains a size, such as `8GB`.
     #[serde(default, deserialize_with = "memory")]
     pub memory: Option<u64>,
-    /// Whether the group may write new files and directories.
+    /// Whether the user's group may write the files and directories that `prep` creates.
     pub shared: Option<bool>,
     #[serde(default)]
     pub remote: ConfigSection,
@@ -106,7 +106,7 @@ fn jobs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::
     jobs.map(Some).map_err(wrong)
 }
 
-/// Accepts any value. If it is a number without a unit, the parser of sizes returns a good message.
+/// Accepts a value of any type. The parser of sizes then reports a number without a unit more clearly than serde would.
 fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let text = match serde_json::Value::deserialize(deserializer)? {
         serde_json::Value::String(text) => text,
@@ -185,7 +185,7 @@ pub struct ConfigFiles {
     /// The user's `prep.toml`, if `prep` has no permission to read it. Like git, `prep` ignores this file, because
     /// services often run with the home directory of another user.
     pub ignored: Option<PathBuf>,
-    /// The error of the first other file that `prep` has no permission to read.
+    /// The error of the first file, except the user's `prep.toml`, that `prep` has no permission to read.
     pub denied: Option<CliError>,
 }
 
@@ -405,12 +405,12 @@ fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
         let before = text.get(..span.start).unwrap_or_default();
         format!(":{}", before.matches('\n').count() + 1)
     });
-    // The parser's message lists the keys of the section that contains an unknown key.
+    // If a key is unknown, the parser's message lists the valid keys of the section.
     let (message, keys) = match error.message().split_once(", expected one of ") {
         Some((message, keys)) => (message, Some(keys)),
         None => (error.message(), None),
     };
-    // A type mismatch does not name its key, which is in the line of the value.
+    // The message about a type mismatch does not name the key. The key is in the line of the value.
     let key = error.span().and_then(|span| {
         let line = text.get(..span.start)?.lines().last()?;
         Some(format!("`{}`: ", line.split_once('=')?.0.trim()))

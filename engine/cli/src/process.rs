@@ -1,4 +1,4 @@
-//! The allocator, exhausted resources of the system, and signals.
+//! Configures the allocator of the process, and handles signals and exhausted resources of the system.
 //!
 //! **The allocator.** The GNU C library maps each large block separately, and unmaps the block when it is freed. After
 //! freeing a large block, the library raises its threshold for large blocks to the size of this block, up to 32 MiB. Later
@@ -18,7 +18,8 @@
 //! **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records the
 //! failure, and the handler of the abort signal ends the program. If a library handles the failure, the program continues.
 //!
-//! **File size.** A file above the limit (`ulimit -f`) causes a signal, which the program catches so that the write fails.
+//! **File size.** A write that exceeds the limit (`ulimit -f`) causes a signal, which would end the program. The program
+//! catches the signal, and the write returns an error.
 //!
 //! **Ctrl-C and SIGTERM.** The first signal stops running steps cleanly. The second signal ends the program at once.
 
@@ -71,7 +72,7 @@ unsafe extern "C" {
     fn _exit(code: c_int) -> !;
 }
 
-// Signal numbers from signal.h, which are equal on all systems of this program.
+// Signal numbers from signal.h. They are the same on all systems that this program supports.
 const SIGABRT: c_int = 6;
 const SIGXFSZ: c_int = 25;
 
@@ -196,7 +197,7 @@ mod glibc {
 
     /// Blocks of at least this size are mapped separately. Smaller blocks are too frequent for a system call each.
     const LARGE_BLOCK_BYTES: c_int = 1 << 20;
-    /// Number of free bytes that the end of a heap keeps.
+    /// Number of free bytes at the end of a heap that the library does not return to the system.
     const KEPT_BYTES: c_int = 16 << 20;
     /// Number of bytes by which a new heap is larger than its first block. Pages that are never used take no memory.
     const NEW_HEAP_BYTES: c_int = 4 << 20;
@@ -273,8 +274,8 @@ fn signals() -> io::Result<(Runtime, Signal, Signal)> {
     Ok((runtime, interrupt, terminate))
 }
 
-/// Waits for signals until `stopped` ends. The first signal sets `cancel` and calls `notice`. The second ends the
-/// program.
+/// Waits for signals until the sender of `stopped` is dropped. The first signal sets `cancel` and calls `notice`. The
+/// second ends the program.
 async fn wait(
     mut stopped: oneshot::Receiver<()>,
     mut interrupt: Signal,

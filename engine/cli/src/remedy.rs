@@ -21,7 +21,7 @@ struct VerbOptions {
     data: Vec<String>,
 }
 
-/// Options that decide which data a verb reads. Verbs that explain data have these options, too.
+/// Options that decide which data a verb reads. The verbs that suggestions name, such as `audit`, have these options, too.
 const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "pipelines"];
 
 impl VerbOptions {
@@ -276,7 +276,7 @@ fn allow_downloads(verb: &VerbOptions) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Returns the words of a remedy after this command line.
+    /// Returns the words that suggest `remedy` to a user who entered the command line `line`.
     fn after(line: &[&str], remedy: &Remedy) -> Option<String> {
         let mut command = crate::args::command();
         let all = std::iter::once(&"prep").chain(line);

@@ -1,4 +1,5 @@
-//! Plans and prepares competitions for several verbs with [`Task`], [`Plan`] and [`Run`], and calls a function for each id.
+//! Functions that several verbs share: they plan and prepare competitions with [`Task`], [`Plan`] and [`Run`], call a
+//! function for each id and print its errors, and set up the network.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -107,7 +108,7 @@ impl CliSession {
             run.forbid_execution();
         }
         plan::show_warnings(&self.printer, &run.plan);
-        // A pull requests results of the remote, so it does not report their origin.
+        // `find_only` means a pull. The user requested results of the remote, so `show_origin` need not name this origin.
         plan::show_origin(&self.printer, &run.plan, find_only);
         let remote = self.settings.remote.clone();
         let display = Display::new(&self.printer, &run.plan.work(), remote);

@@ -90,7 +90,7 @@ impl Selection {
         let is_by_name =
             !self.lite && !self.all && self.set.is_empty() && self.closed_after.is_none();
         let (ids, undated) = match is_by_name {
-            // The catalog stays closed, because opening it reads the directories of pipelines and packs.
+            // Does not open the catalog, because that reads the directories of pipelines and packs.
             true => (distinct(self.named_ids()?), 0),
             false => self.ids_in(&session.catalog()?)?,
         };
@@ -244,7 +244,7 @@ const ARRAY_VARIABLES: [(&str, Option<&str>); 3] = [
     ("AWS_BATCH_JOB_ARRAY_INDEX", None),
 ];
 
-/// Returns the number of the unit, which begins at 1.
+/// Returns the number of the unit. The first unit has the number 1.
 fn unit_number(unit: Unit, session: &CliSession) -> Result<usize, CliError> {
     if let Some(number) = unit.number {
         return Ok(number);

@@ -12,7 +12,7 @@ use crate::output::printer::Printer;
 #[derive(Debug, Clone)]
 pub struct CliSession {
     pub settings: Settings,
-    /// The values that the settings contain for the options of preparations.
+    /// The values of preparation options that environment variables and `prep.toml` set.
     pub remembered: RememberedOptions,
     pub is_shared: bool,
     pub kaggle: Kaggle,

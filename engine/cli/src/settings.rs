@@ -17,7 +17,7 @@ use crate::output::printer::Printer;
 use crate::prep_toml::{ConfigFile, ConfigFiles};
 use crate::session::{CliSession, Directories, Kaggle};
 
-/// Memory of a system that does not state its memory, in bytes.
+/// Assumed memory, in bytes, if the system does not report its memory.
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
 
 impl Environment {
@@ -140,7 +140,8 @@ impl Chooser<'_> {
 }
 
 impl Chooser<'_> {
-    /// Chooses a setting that is yes or no from its variable and the configuration files. The verbs apply its option later.
+    /// Chooses a yes-or-no setting from its variable and the configuration files. The verbs apply its command-line option
+    /// later.
     fn switch(
         &mut self,
         name: &'static str,
@@ -410,7 +411,7 @@ fn open_files() -> Option<u64> {
     }
 }
 
-/// Why a process can use no more memory.
+/// The limit that determines how much memory a process can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryLimit {
     Ram,

@@ -121,7 +121,7 @@ impl Printer {
         }
     }
 
-    /// Prints a table, which is not wider than the terminal.
+    /// Prints a table. On a terminal, omits or shortens columns that do not fit into its width.
     pub fn table(&self, table: &PrintedTable) -> Result<(), CliError> {
         self.result(&match terminal_size_of(std::io::stdout()) {
             Some((Width(width), _)) => table.format_within(width.into()),
@@ -296,7 +296,7 @@ pub fn write_atomically(
     };
     written.map_err(|error| {
         if !is_direct {
-            // Ignores errors, because the file may not exist, and the first error is the relevant one.
+            // Ignores errors, because the temporary file may not exist, and the function returns the error of the write.
             let _ = fs::remove_file(&temporary);
         }
         Error::writing("write", &path, &error)

@@ -85,7 +85,7 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
     Ok(())
 }
 
-/// Returns the result of a competition as JSON. Its failures have the same members as errors.
+/// Returns the result of a competition as JSON. The JSON of a failure has the same members as that of an error.
 pub fn json_of(summary: &Summary) -> Value {
     let failures = summary.failures.iter().map(|failure| {
         let mut one = error_of(&summary.id, failure).json();
@@ -120,7 +120,7 @@ fn error_of(id: &str, failure: &StepFailure) -> CliError {
     error
 }
 
-/// Returns a message about files that stay in the prepared directory because no run published them.
+/// Returns a message about files in the prepared directory that no run published. A run does not remove them by default.
 fn unpublished(summary: &Summary) -> Option<String> {
     let found = &summary.unpublished;
     let more = found.count.checked_sub(found.paths.len() as u64)?;
@@ -157,7 +157,8 @@ fn trial_line(id: &str, trial: &Value) -> String {
 }
 
 /// Returns for example `the run prepared 20 of 22 competitions, but not a, b`. Returns `None` for a single competition, or if
-/// all competitions are prepared. The data of a failed competition may still be there, so the line is about the run.
+/// all competitions are prepared. The line states what this run prepared, because a failed competition may still have
+/// the data of an earlier run.
 fn incomplete(summaries: &[Summary]) -> Option<String> {
     let incomplete = summaries.iter().filter(|summary| !summary.is_complete());
     let incomplete: Vec<&str> = incomplete.map(|summary| summary.id.as_str()).collect();

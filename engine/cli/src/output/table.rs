@@ -175,7 +175,7 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
-/// A longer text from a file, such as a name or a cell, is shortened to this number of characters.
+/// Maximum length of a printed text from a file, such as a name or a cell, in characters. Longer texts are shortened.
 const MAX_TEXT: usize = 200;
 
 /// Formats text from files, such as a name or a cell, for one line:
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_texts_are_one_short_line() {
+    fn texts_from_files_become_one_short_line() {
         assert_eq!(one_line("a b"), "a b");
         assert_eq!(one_line("a\nerror: b\u{1b}[2J"), "a error: b [2J");
         assert_eq!(one_line(&"é".repeat(5_000)).chars().count(), MAX_TEXT);

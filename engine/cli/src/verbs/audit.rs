@@ -240,7 +240,7 @@ fn block(block: &Block, audit: &Audit) -> String {
     text
 }
 
-/// Returns the command that follows the advice of a block.
+/// Returns the command that carries out the advice of a block.
 fn command_for(block: &Block, audit: &Audit) -> Option<String> {
     let is = |causes: &[Cause]| causes.iter().any(|cause| cause.id() == block.cause);
     if is(&[Cause::BundleOtherMd5, Cause::BundleRepacked]) {

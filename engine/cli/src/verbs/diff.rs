@@ -48,7 +48,8 @@ impl DiffArgs {
         })
     }
 
-    /// Returns the differences as text. Also reports that variants are the same, because many pipelines have no corrections.
+    /// Returns the differences as text. Also states that two variants are the same. This is frequent, because many
+    /// pipelines have no corrections.
     fn text(&self, found: &DataDifferences) -> String {
         match self.operands.as_slice() {
             [id, old, new] if are_variants([old, new]) && found.pipeline.is_empty() => {

@@ -409,7 +409,7 @@ fn open_files(session: &CliSession) -> CheckResult {
     );
     match limit >= needed {
         true => CheckResult::ok(check, text),
-        // The settings already lower the number of jobs to one.
+        // Fewer jobs do not help: the settings have already lowered the number of jobs, and one job remains.
         false => CheckResult::new(check, Health::Error, text).help(raise_open_files!()),
     }
 }

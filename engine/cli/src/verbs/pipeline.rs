@@ -491,7 +491,7 @@ fn texts(entries: &[&CatalogEntry]) -> Result<String, CliError> {
     Ok(texts.join("---\n"))
 }
 
-/// Returns the pipelines as JSON, with facts of upstream and the lists of ids.
+/// Returns the pipelines as JSON, with upstream's facts about each competition and upstream's lists of ids.
 fn whole(entries: &[&CatalogEntry]) -> String {
     let one = |entry: &&CatalogEntry| {
         let mut all = json!({ "id": entry.id, "pipeline": entry.pipeline.as_deref() });

@@ -262,7 +262,7 @@ fn refusal(pushed: &PushResult) -> Option<CliError> {
     }))
 }
 
-/// Returns the exit code of a push. A refused push is a failed check, because the remote has results of another machine.
+/// Returns the exit code of a push. A push that results or records of the remote prevented is a failed check.
 fn exit(all: &[PushResult]) -> Exit {
     Exit::combine(all.iter().filter_map(|result| match refusal(result) {
         Some(error) => Some(error.exit),

@@ -91,7 +91,7 @@ impl SealArgs {
     }
 }
 
-/// Warns about the other places with answers.
+/// Warns about other places that still contain answers: files, variants and the remote.
 fn warn<'a>(
     session: &CliSession,
     all: impl Iterator<Item = &'a SealedAnswers>,

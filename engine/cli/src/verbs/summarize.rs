@@ -780,7 +780,7 @@ fn format_figure(figures: &SetSummary, metric: &str) -> String {
     }
 }
 
-/// Adds quotes if necessary.
+/// Formats a CSV cell, in quotes if necessary.
 fn cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

@@ -10,7 +10,7 @@ use crate::output::printer::{Printer, Ticker};
 
 /// Time of work after which the first message appears.
 const FIRST: Duration = Duration::from_secs(2);
-/// Further messages follow after every `REPEAT` intervals of `FIRST`.
+/// The time between two messages is this number times `FIRST`.
 const REPEAT: u32 = 5;
 
 /// Prints a message after two seconds of work, and again every ten seconds, until the `Activity` is dropped.

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use prep_app::StepWork;
 
-/// Work that each step adds besides its bytes: the bytes that the engine processes in about the same time.
+/// The constant part of a step's work, in bytes. Starting and ending a step takes about as long as processing this number
+/// of bytes.
 const STEP_BYTES: u64 = 4 << 20;
-/// Before this time and this fraction of the run, the display shows no remaining time.
+/// The display shows the remaining time only after this time and this fraction of the run.
 const MIN_TIME: Duration = Duration::from_secs(2);
 const MIN_FRACTION: f64 = 0.01;
 
@@ -21,7 +22,8 @@ pub(super) struct Fraction {
     waiting: HashMap<StepName, u64>,
     /// The bytes of ended steps, including `STEP_BYTES` per step.
     ended: u64,
-    /// The highest fraction so far, because a step with more bytes than estimated must not lower the displayed value.
+    /// The highest fraction so far. The display shows it, so a step with more bytes than estimated does not lower the
+    /// displayed value.
     highest: f64,
     /// When the first bytes were reported, and the fraction at that time.
     /// An interrupted download that continues begins with a fraction above zero.
@@ -80,7 +82,8 @@ impl Fraction {
         self.highest
     }
 
-    /// Returns the remaining time at the speed so far. Returns `None` before `MIN_TIME` and `MIN_FRACTION`.
+    /// Returns the remaining time at the speed so far. Returns `None` until both `MIN_TIME` and `MIN_FRACTION` are
+    /// reached.
     pub fn time_left(&self) -> Option<Duration> {
         let (begun, before) = self.first?;
         let (elapsed, done) = (begun.elapsed(), self.highest - before);

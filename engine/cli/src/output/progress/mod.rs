@@ -87,10 +87,10 @@ const DEFAULT_WIDTH: usize = 80;
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Seconds between two lines, for programs that show their own bar.
+/// Environment variable with the seconds between two lines. Programs that show their own progress bar set it.
 const INTERVAL_VARIABLE: &str = "PREP_STATUS_SECONDS";
 
-/// Returns the interval for a value of the variable.
+/// Returns the interval for a value of [`INTERVAL_VARIABLE`]: the default if the value is not a positive integer.
 fn line_interval(value: &str) -> Duration {
     let seconds = value.parse().ok().filter(|seconds| *seconds > 0);
     seconds.map_or(LINE_INTERVAL, Duration::from_secs)
@@ -209,7 +209,8 @@ impl Bars {
     }
 }
 
-/// Formats `competition/step` in at most `width` characters. Shortens the step only after the competition.
+/// Formats `competition/step` in at most `width` characters. First shortens the competition. If no room is left for the
+/// competition, omits it and shortens the step.
 fn name_within(competition: &str, step: &str, width: usize) -> String {
     let room = width.saturating_sub(step.chars().count() + 1);
     match room {
@@ -218,7 +219,7 @@ fn name_within(competition: &str, step: &str, width: usize) -> String {
     }
 }
 
-/// Appends as many facts as fit into `width` characters.
+/// Returns `name`, followed by as many of the first facts as fit into `width` characters.
 fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
     let mut line = name.to_owned();
     for (number, fact) in facts.iter().enumerate() {
@@ -265,7 +266,7 @@ mod screen_tests {
     }
 
     #[test]
-    fn a_narrow_terminal_shows_the_step_before_other_facts() {
+    fn a_narrow_terminal_omits_facts_and_keeps_the_step() {
         let (id, step) = ("a-competition-with-a-long-name", "public/sample.csv");
         for (width, expected) in [
             (80, "a-competition-with-a-long-name/public/sample.csv"),
