@@ -150,8 +150,8 @@ impl ContentsError {
         }
     }
 
-    /// Returns the verb for a message about the file. Content is unpacked into temporary files, and only writing fails because
-    /// a disk is full or read-only.
+    /// Returns the verb for a message about the file: `read` or `write to`. If a disk is full or read-only, the failed
+    /// operation was a write, because content is unpacked into temporary files.
     pub fn action(&self) -> &'static str {
         use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         match self {
@@ -167,7 +167,7 @@ impl ContentsError {
         }
     }
 
-    /// Returns whether an I/O operation failed, so that the content is unknown.
+    /// Returns whether the cause is a failed I/O operation. The content is then unknown.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, ContentsError::System { .. })
     }
@@ -224,7 +224,7 @@ mod tests {
                 raw(),
                 io::Error::other(raw()),
                 io::Error::from(in_a_zip),
-                // Adding a path to an error drops its number.
+                // Code that adds a path to an error drops the error's number.
                 match raw().kind() {
                     ErrorKind::InvalidInput | ErrorKind::Unsupported => raw(),
                     kind => io::Error::new(kind, "with a path"),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn only_writing_fails_because_of_the_disk() {
+    fn a_full_or_read_only_disk_means_a_failed_write() {
         for (kind, action) in [
             (ErrorKind::ReadOnlyFilesystem, "write to"),
             (ErrorKind::StorageFull, "write to"),

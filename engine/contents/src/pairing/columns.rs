@@ -68,7 +68,7 @@ impl ColumnComparison {
         let name_of = |place: usize| there.get(place).cloned().unwrap_or_default();
         let mut index = None;
         let found = added.iter().position(|place| is_index(&name_of(*place)));
-        // An index column may lack a name, like the column that a comma at the end of every row creates.
+        // A comma at the end of every row also creates a column without a name. Only an index column contains integers.
         let has_numbers = match found.and_then(|found| added.get(found)) {
             Some(place) => has_integers(theirs, *place)?,
             None => false,

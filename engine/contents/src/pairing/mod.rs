@@ -25,7 +25,7 @@ use crate::table::{Row, TableReader};
 /// Limits of the unpaired rows in memory: their number, and their total size in bytes.
 const MAX_KEPT_ROWS: u64 = 2_000_000;
 const MAX_KEPT_BYTES: u64 = 256 << 20;
-/// Limits the hashes in memory while columns are checked for unique values. If there are too many columns for this
+/// Maximum number of hashes in memory while columns are checked for unique values. If there are too many columns for this
 /// limit, the tables are read several times.
 const MAX_KEPT_HASHES: u64 = 8 << 20;
 
@@ -41,7 +41,7 @@ pub struct RowPair<'a> {
 }
 
 pub trait RowDifferences {
-    /// Returns whether values differ, and not only how the values are written.
+    /// Receives a pair of rows that differ. Returns `false` if the rows have the same values, written differently.
     fn pair(&mut self, pair: &RowPair<'_>) -> bool;
 }
 
@@ -416,7 +416,7 @@ impl UnpairedRows<'_> {
             };
             found.push((score, column));
         }
-        // The best column, or the first of equally good columns.
+        // Puts the best column first. Equally good columns keep their order.
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         drop((theirs, ours));
         let columns: Vec<&CommonColumn> = found.into_iter().map(|(_, column)| column).collect();

@@ -12,7 +12,7 @@ use prep_formats::read_at::ReadAt;
 use super::{Row, Rows, TableReader};
 use crate::{ContentsError, Result};
 
-/// If the last dimension is longer, it is not treated as columns.
+/// Maximum length of a last dimension that is treated as columns.
 const MAX_COLUMNS: u64 = 4096;
 
 const BLOCK_BYTES: u64 = 1 << 22;
