@@ -98,8 +98,8 @@ impl StepError {
     }
 }
 
-/// Returns the kind of an error of the cache. If a caller's callback stopped the cache, this is the kind of the callback's
-/// error.
+/// Returns the kind of an error of the cache. If a caller's callback stopped an operation of the cache, this is the kind of
+/// the callback's error.
 fn failure_of_store(error: &StoreError) -> Failure {
     let of_callback = causes(error).find_map(|cause| cause.downcast_ref::<StepError>());
     of_callback.map_or(Failure::Machine, StepError::failure)

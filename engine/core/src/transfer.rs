@@ -6,7 +6,8 @@ use std::time::Duration;
 const MIN_BYTES_PER_SECOND: u32 = 4 << 10;
 
 /// Checks whether a transfer is fast enough. The caller measures how long it waits for bytes. A minimum number of bytes,
-/// the quota, must arrive before the waiting times add up to one period. Then the next period begins.
+/// the quota, must arrive before the waiting times add up to one period. The next period begins when the quota has
+/// arrived.
 #[derive(Debug, Clone)]
 pub struct RateCheck {
     period: Duration,
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_bytes_do_not_pay_for_later_slow_ones() {
+    fn bytes_above_the_quota_do_not_count_in_the_next_period() {
         let mut check = RateCheck::new(Duration::from_secs(30));
         assert!(check.add(1 << 40, Duration::from_secs(1)));
         assert!(check.add(1, Duration::from_secs(29)));

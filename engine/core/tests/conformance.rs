@@ -312,7 +312,7 @@ fn check_source_finds_each_defect() {
     }
 }
 
-/// A tier in memory, with at most one defect.
+/// A tier, which is a cache that machines share. It is in memory, and has at most one defect.
 #[derive(Debug, Clone)]
 struct Shared {
     results: Arc<Mutex<Results>>,

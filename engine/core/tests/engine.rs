@@ -277,7 +277,7 @@ fn failed_step_skips_its_users_and_runs_again() {
 }
 
 #[test]
-fn failed_check_stays_recorded_in_runs_without_it() {
+fn a_failed_check_stays_recorded_after_runs_without_this_check() {
     let engine = TestEngine::new();
     let failing = engine.chain(["1", "2", "3"], true);
     engine.run(&failing);

@@ -137,7 +137,7 @@ impl Memory {
         self.counter.peak.load(Ordering::Relaxed)
     }
 
-    /// Counts `bytes`, which were already subtracted from the free memory.
+    /// Creates a claim, and counts its `bytes`. The caller must have subtracted them from the free memory.
     fn new_claim(&self, bytes: u64) -> Claim {
         let now = self.counter.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.counter.peak.fetch_max(now, Ordering::Relaxed);

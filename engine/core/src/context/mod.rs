@@ -112,8 +112,8 @@ impl Context {
         }
     }
 
-    /// Returns the same context, whose writers also compute SHA-256. Published files then need not be read again for
-    /// it.
+    /// Returns the same context, whose writers also compute SHA-256. Otherwise, published files would have to be read
+    /// again to compute their SHA-256.
     #[must_use]
     pub fn with_sha256(&self) -> Context {
         Context {
@@ -184,7 +184,7 @@ impl Context {
     }
 }
 
-/// Pause between two attempts to announce a use of the cache.
+/// Pause between two checks whether a garbage collection of the cache still runs.
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A cancellation flag. Clones share the flag.
@@ -326,7 +326,7 @@ impl Context {
         let next = AtomicUsize::new(0);
         let failed: Mutex<Option<StepError>> = Mutex::default();
         let done: Mutex<Vec<T>> = Mutex::default();
-        // Processes numbers until none is left. Calls `before` with each number before processing it.
+        // Processes indices until none is left. Calls `before` with each index before processing it.
         let work = |before: &dyn Fn(usize)| {
             let mut state = start();
             let mut results = Vec::new();

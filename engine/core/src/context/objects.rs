@@ -317,7 +317,7 @@ impl OutsideContent {
         !self.lost.read().is_empty()
     }
 
-    /// Returns whether a step needed this content and did not find it. Its source must then fetch the content.
+    /// Returns whether a step needed this content and did not find it. The source must then fetch the content.
     pub fn is_lost(&self, content: &Digest) -> bool {
         self.lost.read().contains(content)
     }

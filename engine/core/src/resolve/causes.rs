@@ -19,11 +19,12 @@ use crate::{Change, FileValue, KeyRecord, LastSteps, NodeState, Reason, Resoluti
 pub struct Cause {
     /// Name of the step.
     pub step: String,
-    /// The fields that changed. The field `step` is the kind, which is `null` for a step that was added or removed.
+    /// The fields that changed. The field `step` is the kind. If the step was added, its old value is `null`. If the step was
+    /// removed, its new value is `null`.
     pub changes: Vec<Change>,
 }
 
-/// The field of a [`Change`] that contains the file of a source.
+/// The [`Change::field`] of a change of a source. The values describe the file or directory of the source.
 pub const CONTENT: &str = "content";
 
 impl Cause {
@@ -217,7 +218,7 @@ impl Resolution {
         let is_sink = |id: &&NodeId| matches!(graph.node(**id).action, Action::Sink(_));
         let name = &graph.node(*nodes.iter().find(is_sink)?).name;
         let sink = published.get(name)?;
-        // Records of earlier versions have no time.
+        // Records that earlier versions of the program wrote have no time.
         let at = Some(sink.at).filter(|at| *at > 0);
         // A run that did not change the target is not a publication.
         let key = Some(sink.record.key());

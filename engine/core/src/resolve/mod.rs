@@ -4,9 +4,9 @@
 //! entry for the key, the node is *stale*. The nodes that use outputs of a stale node are *pending*. If the stale node
 //! produces the same outputs as before, the pending nodes do not run.
 //!
-//! The second pass visits each node before its inputs. If an object is missing from the cache, its node runs again only if
-//! another node that runs needs the object. Some nodes only pass on a reference to the object. They wait for the node that
-//! produces it.
+//! The second pass visits each node before its inputs. If an object is missing from the cache, the node that produced it
+//! runs again only if another node that runs needs the object. Some nodes only pass on a reference to the object. They wait
+//! for the node that produces it.
 
 pub(crate) mod causes;
 pub(crate) mod work;
@@ -43,7 +43,7 @@ pub fn resolve(
     for part in resolved {
         match part {
             Ok(part) => states.extend(part),
-            // The nodes of a competition may be in several components.
+            // Several components may contain nodes of the same competition. Only the first error of a competition is kept.
             Err(error)
                 if failed
                     .iter()

@@ -164,7 +164,8 @@ pub enum Reason {
         /// The fields that differ.
         changes: Vec<Change>,
     },
-    /// The last run had the same key record and failed. The step would fail again.
+    /// The last run had the same key record and failed, or it read a source that is invalid and has not changed since. The
+    /// step would fail again.
     Failed {
         /// The error message of the last run.
         message: String,
@@ -244,8 +245,8 @@ pub enum NodeState {
         outputs: BTreeMap<String, Digest>,
         /// The objects that the outputs refer to.
         objects: Vec<Digest>,
-        /// The outputs and objects that are missing from the cache. Also empty if the node was not examined, because no node
-        /// that is connected to it runs, and its result was stored completely.
+        /// The outputs and objects that are missing from the cache. If no node that is connected to this node runs, and the
+        /// result was stored completely, the cache was not searched, and the list is empty.
         missing: Vec<MissingObject>,
     },
     /// A sink whose target agrees with its inputs.
@@ -333,7 +334,8 @@ pub struct LastRun {
     pub record: KeyRecord,
     /// Why the step last ran, or why its result differs from the result in the publication before.
     pub reason: Option<Reason>,
-    /// Time of the run to which `reason` applies, in milliseconds since 1970. 0 in records of earlier versions.
+    /// Time of the run to which `reason` applies, in milliseconds since 1970. 0 in records that earlier versions of
+    /// the program wrote.
     #[serde(default)]
     pub at: u64,
     /// Whether the result was in the cache, so that the step did not run.
@@ -416,7 +418,7 @@ impl LastRuns {
         Ok(Arc::clone(&self.read(competition)?.history))
     }
 
-    /// Stores the history in `store`. Does not use the store from which histories are read, because it may be read-only.
+    /// Stores the history in `store`, and not in the store from which histories are read, which may be read-only.
     pub(crate) fn set(
         &self,
         store: &Store,

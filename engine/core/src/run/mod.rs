@@ -20,7 +20,7 @@
 //!
 //! If an object of the cache is damaged or missing, the graph is resolved again, and the step that produces the object runs.
 //! The same applies to the content of a source whose digest is known. But the step that needs the object fails if the
-//! object was created since the last resolution, or if the step did not find the object for the fourth time.
+//! object was created since the last resolution, or if this is the fourth time that the step did not find the object.
 //!
 //! If a node fails, the scheduler skips the nodes that depend on it. Without `keep_going`, it skips all nodes that have not
 //! started.
@@ -190,7 +190,7 @@ fn start<'scope>(
     let thread = try_spawn_scoped(scope, builder, task, move |task: Box<Task>| {
         let ending = task.execute(shared);
         drop(permit);
-        // The scheduler receives the results of all nodes before it drops the channel.
+        // Does not fail, because the scheduler receives the results of all nodes before it drops the channel.
         let _ = ended.send(ending);
     });
     thread.map(drop)

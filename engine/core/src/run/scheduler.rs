@@ -290,8 +290,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Some of the `objects` are only in memory. Keeps these until the nodes that use outputs of the node `id` have
-    /// ended. `held` contains the objects that this node created and holds in memory.
+    /// If some of the `objects` are only in memory, keeps them until the nodes that use outputs of the node `id` have ended.
+    /// `held` must contain the objects that this node created and holds in memory.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;
