@@ -93,7 +93,7 @@ pub fn set_up() {
     )]
     // SAFETY: the handlers read a thread-local of plain data without a destructor, and call write(2) and _exit(2).
     unsafe {
-        // Without a handler, the default action of the signal applies.
+        // If a handler cannot be registered, the default action of its signal applies.
         let _ = signal_hook_registry::register(SIGABRT, || {
             if FAILED.get() {
                 end(NO_MEMORY);

@@ -342,9 +342,9 @@ const JOBS: &str = "PREP_JOBS";
 const MEMORY: &str = "PREP_MEMORY";
 const SHARED: &str = "PREP_SHARED";
 
-/// Files that are always open: standard streams, locks of the cache, the network.
+/// Number of files that are always open: standard streams, locks of the cache, the network.
 const BASE_OPEN_FILES: u64 = 24;
-/// Files that a step may have open per thread.
+/// Number of files that a step may have open per thread.
 const OPEN_FILES_PER_JOB: u64 = 8;
 
 /// Returns the number of open files that `jobs` jobs need.

@@ -122,7 +122,8 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Opens a file for sequential reading. The buffer is not larger than the file: many large buffers fragment the heap.
+/// Opens a file for sequential reading. Makes the buffer of a small file small, because many large buffers
+/// fragment the heap.
 pub(crate) fn open_buffered(path: &Path) -> Result<BufReader<File>> {
     let file = open(path)?;
     let metadata = file.metadata().map_err(ContentsError::system_error(path))?;

@@ -67,7 +67,8 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// Returns the kind of the outermost cause that determines one, or else the kind that the step reported.
+    /// Returns the kind of the outermost cause that determines a kind of failure. If no cause does, returns the kind that the
+    /// step reported.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(error) => failure_of_store(error),

@@ -21,7 +21,7 @@ pub struct CommonColumn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexColumn {
     pub name: String,
-    /// Whether the row numbers are 0, 1, 2 and so on.
+    /// Whether the values of the column are 0, 1, 2 and so on.
     pub counts: bool,
 }
 

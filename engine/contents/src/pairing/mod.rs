@@ -66,6 +66,7 @@ pub struct Alone {
 /// Hashes of the keys of unpaired rows. With these hashes, the caller can find the rows in other files.
 #[derive(Debug, Clone, Default)]
 pub struct UnpairedKeys {
+    /// Name of the key column.
     pub key: String,
     pub only_there: HashSet<u128>,
     pub only_here: HashSet<u128>,

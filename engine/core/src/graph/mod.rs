@@ -264,7 +264,7 @@ pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
     /// Returns the state of the source without reading its content. If another machine has recorded the digest of the
-    /// content, may write this digest to the cache, but nothing else.
+    /// content, an implementation may write this digest to the cache, but nothing else.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source. Fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;

@@ -19,8 +19,8 @@ use crate::{Change, FileValue, KeyRecord, LastSteps, NodeState, Reason, Resoluti
 pub struct Cause {
     /// Name of the step.
     pub step: String,
-    /// The fields that changed. The field `step` is the kind. If the step was added, its old value is `null`. If the step was
-    /// removed, its new value is `null`.
+    /// The fields that changed. The field `step` is the kind. For an added step, the old value of this field is
+    /// `null`. For a removed step, the new value is `null`.
     pub changes: Vec<Change>,
 }
 
