@@ -1,4 +1,4 @@
-//! A file never contains bytes of two versions, whatever the server sends to identify them.
+//! A downloaded file never contains bytes of two versions, whichever ETag and modification time the server sends.
 
 use crate::common;
 use std::fs;
@@ -13,6 +13,7 @@ use prep_fetch::{BundleChecksums, Members, PartOfBundle, WebAddress, WebFile};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipMethod, ZipWriter};
 
+/// Approximate size of a downloaded file in bytes.
 const LENGTH: usize = 400_003;
 
 const ETAGS: [Etag; 5] = [
@@ -77,7 +78,8 @@ impl Download {
         self.source(fixture).run(&fixture.context)
     }
 
-    /// Returns whether the downloaded file at `path` equals one of `versions`. If it is a part, compares only the fetched member.
+    /// Returns whether the downloaded file at `path` equals one of `versions`. For [`Download::Part`], compares only the
+    /// fetched member.
     fn is_one_of(self, path: &Path, versions: &[&Vec<u8>]) -> bool {
         let bytes = fs::read(path).unwrap();
         match self {
@@ -178,7 +180,7 @@ fn a_file_that_is_replaced_between_two_runs_is_not_mixed() {
     }
 }
 
-/// If responses do not prove which version of the object they contain, all bytes come from a single response.
+/// If responses do not prove which version of the file they contain, all bytes come from a single response.
 #[test]
 fn a_file_without_a_strong_validator_comes_from_one_answer() -> Outcome {
     let bytes = archive(1);
@@ -196,6 +198,7 @@ fn a_file_without_a_strong_validator_comes_from_one_answer() -> Outcome {
     Ok(())
 }
 
+/// Both URLs have the same ETag.
 #[test]
 fn a_partial_file_of_another_url_is_not_continued() -> Outcome {
     let (first, second) = (content(LENGTH, 1), content(LENGTH, 2));
@@ -219,6 +222,7 @@ fn a_partial_file_of_another_url_is_not_continued() -> Outcome {
     Ok(())
 }
 
+/// Between the two runs, the server adds a member before the members that the first run fetched.
 #[test]
 fn members_that_were_fetched_one_by_one_are_not_mixed_up() -> Outcome {
     let file = |path: &str, seed| {
