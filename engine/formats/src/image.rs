@@ -75,7 +75,7 @@ pub enum ImageError {
 }
 
 impl ImageHeader {
-    /// Reads the header at the beginning of `input`, up to the size of the image.
+    /// Reads the header at the beginning of `input`, until the size of the image is known.
     pub fn read(input: impl Read) -> Result<Self, ImageError> {
         let mut bytes = Bytes { input, position: 0 };
         let first: [u8; 2] = bytes.array()?;
@@ -242,11 +242,12 @@ fn marker<R: Read>(bytes: &mut Bytes<R>) -> Result<u8, ImageError> {
     }
 }
 
-/// Tags of directory entries.
+/// Tags of the entries in a TIFF directory.
 const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
 
-/// Returns width and height in pixels from the first directory. `bytes` must begin after the two bytes of the byte order.
+/// Returns width and height in pixels from the first TIFF directory. `bytes` must begin after the two bytes of the byte
+/// order.
 fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u32), ImageError> {
     let mut numbers = Numbers { bytes, big_endian };
     let is_big = match numbers.read_integer(2)? {
@@ -259,7 +260,7 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
     if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
         return Err(numbers.damaged("offsets of a BigTIFF file must have 8 bytes"));
     }
-    // Size in bytes of an offset, and of the count of values in a directory entry.
+    // Size in bytes of an offset, and of the field with the number of values in a directory entry.
     let wide = if is_big { 8 } else { 4 };
     let directory = numbers.read_integer(wide)?;
     let gap = directory.checked_sub(numbers.bytes.position);
@@ -273,7 +274,7 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
         let count = numbers.read_integer(wide)?;
         let start = numbers.bytes.position;
         if tag == WIDTH || tag == HEIGHT {
-            // The types of one value: 1 (one byte), 3 (two bytes), 4 (four bytes), and in BigTIFF 16 (eight bytes).
+            // The types of a single integer: 1 (one byte), 3 (two bytes), 4 (four bytes), and in BigTIFF 16 (eight bytes).
             let size = match (kind, count) {
                 (1, 1) => 1,
                 (3, 1) => 2,

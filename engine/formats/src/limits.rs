@@ -184,7 +184,7 @@ impl DecodingLimits {
         }
     }
 
-    /// Returns the value of a limit, or the constant part of its value.
+    /// Returns the value of a limit. If the limit also depends on the length of the file, returns only the constant part.
     fn value(&self, limit: Limit) -> u64 {
         match limit {
             Limit::Nesting => self.nesting,

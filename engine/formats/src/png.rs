@@ -109,7 +109,7 @@ pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, Pn
     let length = reader.output_buffer_size().unwrap_or(0);
     let mut rows = vec![0; length];
     let frame = reader.next_frame(&mut rows).map_err(PngError::Damaged)?;
-    // Pillow also checks the image up to its end when it loads it.
+    // Like Pillow, checks the rest of the file, too.
     reader.finish().map_err(PngError::Damaged)?;
     let layout = RowLayout {
         color,

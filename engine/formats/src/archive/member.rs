@@ -40,8 +40,8 @@ pub struct Member<'a> {
 /// How an archive stores a member. This information is visible without opening the member, so it can leak answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredForm {
-    /// Modification time in seconds. Only times in the same archive are comparable. In the conversion of MS-DOS times, each
-    /// month has 31 days, which keeps their order.
+    /// Modification time in seconds. Only times in the same archive are comparable. MS-DOS times are converted
+    /// as if each month had 31 days, so a later time remains later.
     pub time: f64,
     /// Version, flags, method, attributes, owner and extra fields, as one string for comparison.
     pub form: String,

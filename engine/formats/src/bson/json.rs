@@ -59,7 +59,8 @@ impl BsonDocument {
         object(self.raw(), None, 1)
     }
 
-    /// Converts the document to JSON. Long binaries become references into the file `file`, see [`BinaryReference`].
+    /// Converts the document to JSON. Long binaries become references into the file with the name `file`, see
+    /// [`BinaryReference`].
     pub fn to_json_with_references(&self, file: &str) -> Result<JsonValue, BsonError> {
         let offset = self.offset();
         object(self.raw(), Some(DocumentOrigin { file, offset }), 1)

@@ -225,7 +225,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
                     }
                 }
                 let last = (1 << bits) - 1;
-                // The last code of a complete code consists of ones. Copies fill the rest of the root table.
+                // The last code of a complete code consists of ones. If it is shorter than the index of the root table, copies
+                // fill the rest of this table.
                 if code == last {
                     while end < 1 << root {
                         self.0.copy_within(..end, end);
@@ -282,7 +283,7 @@ const fn value(smallest: u16, extra_bits: u8) -> CodeEntry {
     CodeEntry((smallest as u32) << 16 | (extra_bits as u32) << 8 | NOT_LITERAL)
 }
 
-/// Literals, the end of the block, and lengths (RFC 1951, section 3.2.5).
+/// The entries of the literals, the end of the block, and the lengths (RFC 1951, section 3.2.5).
 pub(super) static LITERALS_AND_LENGTHS: [CodeEntry; MAX_SYMBOLS] = {
     let mut entries = [CodeEntry(INVALID); MAX_SYMBOLS];
     let mut symbol = 0;
@@ -307,7 +308,7 @@ pub(super) static LITERALS_AND_LENGTHS: [CodeEntry; MAX_SYMBOLS] = {
     entries
 };
 
-/// Distances (RFC 1951, section 3.2.5).
+/// The entries of the distances (RFC 1951, section 3.2.5).
 pub(super) static DISTANCES: [CodeEntry; 32] = {
     let mut entries = [CodeEntry(INVALID); 32];
     let (mut symbol, mut smallest) = (0, 1);
@@ -324,7 +325,7 @@ pub(super) static DISTANCES: [CodeEntry; 32] = {
     entries
 };
 
-/// The symbols in the code of code lengths.
+/// The entries of the symbols in the code of code lengths.
 const CODE_LENGTHS: [CodeEntry; 19] = {
     let mut entries = [CodeEntry(0); 19];
     let mut symbol = 0;

@@ -76,7 +76,7 @@ enum State {
     CodesHeader,
     /// The lengths of the codes in the code of code lengths, beginning with this index of [`LENGTHS_ORDER`].
     LengthCodes(usize),
-    /// The lengths of the codes of literals, lengths and distances, beginning with this index.
+    /// The lengths of the codes of literals, lengths and distances, beginning with this index of `Inflater::lengths`.
     Lengths(usize),
     Symbols,
     /// The remaining bytes of a match.

@@ -129,7 +129,7 @@ impl Inflater {
             reader.refill();
             entry = self.literals.entry(reader.bits);
             if distance > at {
-                // The match begins in the output of an earlier call.
+                // The copied bytes begin in the output of an earlier call.
                 if distance > self.window.len() + at {
                     result = Err(Damaged::TOO_FAR);
                     break;

@@ -210,7 +210,7 @@ impl<P: ReadAt, W: ReadAt> Spans for DeflateSpans<P, W> {
             let within = offset % block;
             let count = usize::try_from(block - within).unwrap_or(usize::MAX);
             let count = count.min(rest.len());
-            // `offset / block` blocks, each with a header before the next block's content, precede this byte's block.
+            // Before the block of this byte are `offset / block` complete blocks, each followed by a header.
             let from = at + offset / block * (block + STORED_HEADER_BYTES) + within;
             self.packed
                 .read_exact_at(rest.get_mut(..count).unwrap_or_default(), from)?;

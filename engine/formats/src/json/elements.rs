@@ -180,7 +180,7 @@ impl<R: Read> JsonElements<R> {
         Ok(())
     }
 
-    /// Moves to the element of the current list or object that `path[step]` names.
+    /// Moves to the element that `path[step]` names in the current list or object.
     fn find(&mut self, step: usize) -> Result<(), JsonError> {
         let mut index = 0usize;
         while self.advance()? {

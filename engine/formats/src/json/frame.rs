@@ -110,7 +110,8 @@ impl FrameBuilder {
         self.in_order &= count == self.columns.len();
     }
 
-    /// Returns whether [`FrameColumns::record`] changes no record: keys, order and values are equal.
+    /// Returns whether [`FrameColumns::record`] would return all records unchanged: the same keys, order and
+    /// values.
     pub fn keeps_records(&self) -> bool {
         let keeps = |seen: &ColumnStats| {
             seen.members == self.records && seen.inference.keeps_values(self.function)
@@ -202,14 +203,14 @@ impl FrameColumns {
         self.names.object(value)
     }
 
-    /// Returns the type of a column. It is text if the values are unchanged (pandas' `object`).
+    /// Returns the type of a column. A column of pandas' type `object` has the type text.
     pub fn kind(&self, name: &str) -> Option<ColumnType> {
         let column = self.names.position(&JsonString::from(name))?;
         self.types.get(column).map(|inferred| inferred.kind)
     }
 }
 
-/// Returns whether `read_json` may convert a column to dates because of this name.
+/// Returns whether `read_json` may convert a column with this name to dates.
 fn is_called_like_dates(name: &JsonString) -> bool {
     let name = name.to_string_lossy().to_lowercase();
     name.ends_with("_at")
@@ -379,7 +380,7 @@ impl JsonInference {
 /// The type of a column, and how its values are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonColumnType {
-    /// The type; text if the values are unchanged (pandas' `object`).
+    /// The type. A column of pandas' type `object` has the type text.
     pub kind: ColumnType,
     conversion: Conversion,
 }

@@ -102,7 +102,7 @@ impl<R: BufRead> JsonLines<R> {
                 source,
             };
             let limits = &self.options.limits;
-            // One byte more than allowed distinguishes a line that is too long.
+            // Reads one byte more than allowed, to detect a line that is too long.
             let max_bytes = limits.record.saturating_add(1);
             let input = Read::by_ref(&mut self.input);
             let read = input.take(max_bytes).read_until(b'\n', &mut self.line);

@@ -134,7 +134,7 @@ fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Op
     (reformatter.cursor.offset == text.len()).then_some(reformatter.members)
 }
 
-/// Traverses valid UTF-8 and formats it. A method returns `None` if the text must be parsed instead.
+/// Traverses valid UTF-8 and formats it. A method returns `None` if the text is unusual (see [`reformat`]).
 struct Reformatter<'t, 'o> {
     cursor: TextCursor<'t>,
     grammar: JsonGrammar,

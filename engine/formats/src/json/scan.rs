@@ -53,7 +53,7 @@ impl Scan {
                     }
                     b'[' | b'{' => self.depth += 1,
                     b']' | b'}' if self.depth > 0 => self.depth -= 1,
-                    // A colon outside an element means that a comma is missing, so the element ends here.
+                    // A colon at depth 0 means that the comma after the element is missing. The element ends here.
                     b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(position + offset),
                     _ => {}
                 }

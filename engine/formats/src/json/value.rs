@@ -139,7 +139,8 @@ impl SharedKeys {
         Self { keys, index }
     }
 
-    /// Creates an object with these keys. `value` returns the value for a key and its position.
+    /// Creates an object with these keys. `value` receives the position of a key and the key, and returns its
+    /// value.
     pub fn object(&self, mut value: impl FnMut(usize, &JsonString) -> JsonValue) -> JsonObject {
         let keys = self.keys.iter().enumerate();
         JsonObject {

@@ -225,7 +225,7 @@ impl<'a, S: Style> Printer<'a, S> {
         }
     }
 
-    /// Writes a value to the output. Returns the last part of the text, which is not written.
+    /// Writes a value to the output. Returns the last part of the text, which the caller must write.
     fn print(mut self, value: &JsonValue) -> Result<Vec<u8>, JsonWriteError> {
         self.value(value, 0)?;
         Ok(self.text)

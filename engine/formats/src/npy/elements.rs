@@ -49,7 +49,7 @@ impl Element {
     }
 }
 
-/// The element types that have a plain value.
+/// The element types that [`NpyArray::elements`] supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementKind {
     /// `bool`.

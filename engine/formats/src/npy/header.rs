@@ -9,7 +9,8 @@ use crate::sniff::FileType;
 
 /// A header with more bytes is an error. NumPy's limit is 10,000.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// If rows have no bytes, the length of the file does not limit their number. More rows than this are then an error.
+/// If rows have no bytes, the length of the file does not limit their number. In this case, more rows than this
+/// number are an error.
 const MAX_EMPTY_ROWS: u64 = 1 << 20;
 /// Number of characters that NumPy reserves for the first dimension, so that arrays can grow without moving the data.
 const GROWTH_DIGITS: usize = 21;

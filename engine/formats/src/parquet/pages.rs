@@ -185,7 +185,7 @@ pub(super) enum FieldKind {
     List(&'static FieldKind),
     /// The fields, numbered from 1.
     Structure(&'static [FieldKind]),
-    /// A field that the format does not define. The crate skips it by the type in the file.
+    /// A field that the format does not define. The crate skips such a field according to its type in the file.
     Undefined,
 }
 
@@ -297,7 +297,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.visitor.end(&self.path)
     }
 
-    /// Walks through a value whose type in the file is `wire`, but not boolean.
+    /// Walks through a value. `wire` is its type in the file, which must not be boolean.
     fn value(&mut self, kind: &'static FieldKind, wire: u8) -> Option<()> {
         use FieldKind::{Binary, Byte, Double, Integer, List, Structure, Undefined};
         match (kind, wire) {

@@ -28,7 +28,7 @@ use crate::sniff::{FileType, SNIFF_BYTES};
 
 /// Number of rows that even the smallest file may have.
 const MAX_ROWS: u64 = 1 << 24;
-/// Number of additional rows for each byte of a file. A run of identical values takes only a few bytes.
+/// Number of additional rows that each byte of a file allows. A run of identical values takes only a few bytes.
 const ROWS_PER_BYTE: u64 = 1000;
 
 /// An open file. Its footer is in memory. [`ParquetTable::batches`] reads its data.

@@ -204,8 +204,8 @@ fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
 
 /// Length in bytes of the signature header: signature, version, and offset of the archive header.
 const SIGNATURE_HEADER_BYTES: u64 = 32;
-/// At most this number of bytes of the compressed header's description is read. A description usually has a few dozen
-/// bytes.
+/// At most this number of bytes is read of the description of a compressed archive header. A description usually has a
+/// few dozen bytes.
 const MAX_DESCRIPTION: u64 = 1 << 16;
 
 // Property numbers of the archive header.

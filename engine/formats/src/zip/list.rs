@@ -262,8 +262,8 @@ fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
     }
 }
 
-/// Describes how a member is stored. Omits lengths and times, because they differ between members that the same program
-/// wrote.
+/// Describes how a member is stored. The text `form` omits lengths and times, because they differ between members that
+/// the same program wrote.
 fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     let (mut extras, mut unix_time) = (String::from("["), None);
     for (id, content) in record.extra_fields() {
@@ -285,7 +285,7 @@ fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
             }
         }
     }
-    // MS-DOS packs year, month and day, and hours, minutes and half seconds, into 16 bits each.
+    // MS-DOS packs year, month and day into 16 bits, and hours, minutes and seconds (divided by 2) into 16 bits.
     let dos = record.last_modified_dos();
     let (clock, date) = (u64::from(dos.packed_time()), u64::from(dos.packed_date()));
     let days = (date >> 9) * 372 + (date >> 5 & 15) * 31 + (date & 31);

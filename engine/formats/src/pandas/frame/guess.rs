@@ -233,7 +233,8 @@ impl ColumnGuess {
     }
 }
 
-/// Returns whether both parsers of numbers give `value` for a cell that is an integer other than zero.
+/// Returns whether `cell` has the same `value` when parsed as `int64` and as a double. The result is meaningful only for
+/// integers other than zero.
 fn is_exactly(cell: &[u8], value: f64) -> bool {
     value.abs() < EXACT && cell.len() <= EXACT_BYTES
 }

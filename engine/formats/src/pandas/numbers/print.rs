@@ -32,7 +32,7 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Magnitudes that Python formats without an exponent. The number library formats them like Python.
+/// Magnitudes that Python formats without an exponent. The crate `zmij` formats them like Python.
 const POSITIONAL_MAGNITUDES: Range<f64> = 1e-4..1e16;
 
 /// Appends the shortest decimal that parses back to the same `f32`, in the format of [`push_f64`].
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// For magnitudes without an exponent, the number library produces Python's format.
+        /// For magnitudes that Python formats without an exponent, [`push_f64`] does not change the text of the crate `zmij`.
         #[test]
         fn doubles_are_formatted_like_python_repr(mantissa in -1e16..1e16_f64, power in 0..21, is_integer: bool) {
             let value = mantissa / 10f64.powi(power);

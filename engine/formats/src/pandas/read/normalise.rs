@@ -77,7 +77,7 @@ impl<'a, W: Write> RowPrinter<'a, W> {
         Ok(self.out)
     }
 
-    /// Returns the error if the file differs from the scanned one after `found` rows.
+    /// Returns the error for a file that differs from the scanned one after `found` rows.
     fn changed(&self, found: u64) -> CsvError {
         CsvError::Changed {
             expected: self.scan.schema.rows,

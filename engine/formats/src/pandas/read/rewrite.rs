@@ -204,7 +204,7 @@ impl RowSink for ScanSink {
 
 /// The text of a rewritten file: an unchanged part at the beginning, then copied rows.
 struct RewrittenText {
-    /// The header line, if it may be unchanged.
+    /// The header line of the file. Empty if the line certainly differs from the output of `to_csv`.
     header: Vec<u8>,
     /// Whether the delimiter is a comma.
     has_commas: bool,

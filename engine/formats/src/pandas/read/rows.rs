@@ -255,7 +255,7 @@ pub(crate) struct RowReader {
     /// Number of fields in the header, if it was read.
     header: Option<usize>,
     shape: Option<Shape>,
-    /// Number of fields of the previous row, including those that were filled in.
+    /// Number of fields of the previous row, including the missing fields that pandas adds to a short row.
     before: usize,
     rows: u64,
     /// Number of fields that all rows so far lack.

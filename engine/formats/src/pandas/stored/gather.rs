@@ -229,7 +229,7 @@ pub(in crate::pandas) struct Copier {
     columns: Option<Vec<usize>>,
     /// Number of cells in a line.
     width: usize,
-    /// Only this number of cells must be found in a line, from the left.
+    /// Number of cells at the left of a line that must be found. Later cells are not copied.
     wanted: usize,
 }
 

@@ -275,7 +275,7 @@ impl TextTable {
             .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// Returns the offset of a row in the text, or the length of the text beyond the last row.
+    /// Returns the offset of a row in the text. For a row beyond the last one, returns the length of the text.
     pub(crate) fn offset(&self, row: u64) -> u64 {
         let span = usize::try_from(row)
             .ok()
@@ -311,7 +311,7 @@ impl TextTable {
 pub struct Cells<'a> {
     /// The line from the next cell on, or `None` at the end.
     rest: Option<&'a [u8]>,
-    /// Number of cells that remain, or a larger number if it is unknown.
+    /// Number of cells that remain. If it is unknown, a larger number.
     left: usize,
 }
 

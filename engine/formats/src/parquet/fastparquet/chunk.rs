@@ -319,7 +319,7 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
 
 /// Length in bytes of the blocks that Snappy compresses separately.
 const BLOCK_BYTES: usize = 1 << 16;
-/// If all compressed blocks exceed this size in bytes, they are stored in a temporary file instead of in memory.
+/// If the compressed blocks together exceed this size in bytes, they are stored in a temporary file instead of in memory.
 const MAX_MEMORY_BYTES: usize = 4 << 20;
 
 /// Compresses a stream in Snappy's block format.

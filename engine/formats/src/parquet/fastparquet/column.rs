@@ -28,7 +28,7 @@ pub(super) enum PhysicalType {
     Text,
 }
 
-/// A column of the entire file.
+/// A column of the file, over all row groups.
 #[derive(Debug)]
 pub(super) struct FastparquetColumn {
     pub name: String,
