@@ -133,7 +133,7 @@ fn gzipped_tar_is_listed_with_member_offsets() {
         include_bytes!("data/archives/pax.tar.gz"),
     ] {
         assert_eq!(listed(bytes).unwrap().unwrap(), read_tar(bytes).unwrap());
-        // The header has all optional fields.
+        // A gzip header with all optional fields.
         let mut plain = Vec::new();
         MultiGzDecoder::new(bytes).read_to_end(&mut plain).unwrap();
         let mut header = GzBuilder::new()

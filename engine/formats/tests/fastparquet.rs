@@ -107,7 +107,7 @@ fn rewritten_files_equal_the_recorded_files() {
 #[test]
 fn replacing_the_footer_changes_the_version() {
     let all = recorded();
-    // Without missing values and booleans, only texts in the footer depend on the version.
+    // In tables without missing values and booleans, the versions of fastparquet and pandas affect only the footer.
     let numbers: Vec<_> = all
         .iter()
         .filter(|(_, _, name)| name == "numbers")

@@ -30,7 +30,8 @@ fn matlab_files() -> Vec<Vec<u8>> {
         bytes
     };
     let matrix = |class: u8, name: &str, rest: &[u8]| {
-        // The flags, the dimensions and the name. The first argument is the type: 6 is uint32, 5 is int32, 1 is int8.
+        // The flags, the dimensions and the name. The first argument of `element` is the type: 6 is uint32, 5 is int32, 1
+        // is int8.
         let parts = [
             element(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
             element(5, &[1, 0, 0, 0, 1, 0, 0, 0]),
@@ -96,7 +97,8 @@ macro_rules! targets {
     };
 }
 
-/// Checks all targets, including those of formats that other crates parse. This crate does not control their recursion.
+/// Checks all targets, including those of formats that other crates parse. This crate does not control the recursion of
+/// these parsers.
 #[test]
 fn parsers_need_little_stack_for_deep_inputs() {
     for (name, check) in CHECKS {

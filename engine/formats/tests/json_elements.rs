@@ -120,7 +120,7 @@ fn invalid_documents_and_paths_are_errors() {
     assert_eq!(elements.map(Result::unwrap).count(), 1);
 }
 
-/// Generates values with a few levels. Different objects may have the same keys.
+/// Generates values with a few levels of nesting. Different objects may have the same keys.
 fn values() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(serde_json::json!(null)),

@@ -147,6 +147,8 @@ fn records_reported_as_unchanged_equal_the_rows() {
     assert!(kept > 50 && changed > 50, "{kept} {changed}");
 }
 
+/// `pandas.read_json` converts a column with a name such as `date`, and names that are all numbers. This crate rejects such
+/// records, and records that are not supported for other reasons.
 #[test]
 fn conversions_because_of_column_names_are_errors() {
     let cases = [

@@ -2,7 +2,7 @@
 
 use prep_formats::json::{JsonElements, JsonError, JsonGrammar, JsonValue};
 
-/// Parses a text with pandas' arithmetic. The text is the only element of a list.
+/// Parses a text like pandas' ujson. The text becomes the only element of a list.
 fn parse_pandas(text: &str) -> Result<JsonValue, JsonError> {
     let (list, empty_path) = (format!("[{text}]"), [""; 0]);
     let elements = JsonElements::new(list.as_bytes(), empty_path).with_grammar(JsonGrammar::Ujson);

@@ -58,7 +58,7 @@ fn values_equal_those_of_python() {
                 compared += 1;
             }
             (Err(JsonError::Syntax { position, .. }), None) => {
-                // Only the line of an error equals Python's. Python may report the column of the comma before the text.
+                // Only the line of an error equals Python's. Python may report the column of a comma before the error.
                 if let Some(place) = case["error"].as_array() {
                     assert_eq!(
                         place[0].as_u64(),

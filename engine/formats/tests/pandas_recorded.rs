@@ -164,7 +164,8 @@ fn check(case: &Case) -> Result<(), String> {
     }
     let out = expected["out"].as_str().unwrap();
     let frame = frame.map_err(|error| prep_failure::chain(&error))?;
-    // A float32 is stored as a double of the same value. So only the text of the second pass can be compared.
+    // A float32 is stored as a double of the same value, which `print_frame` prints with more digits than pandas. So only
+    // the texts of `normalise` and `canonical_text` can be compared.
     let narrow = case
         .options
         .types

@@ -20,7 +20,7 @@ fn table(raw: &str) -> Result<TextTable, CsvError> {
     TextTable::from_bytes(text, scan.schema)
 }
 
-/// A query may compute empty texts, although its schema has no missing cells.
+/// A query may compute empty texts, although its schema declares that the column has no missing cells.
 #[test]
 fn empty_text_is_missing_even_if_not_nullable() {
     let column = ColumnSchema {

@@ -25,7 +25,7 @@ fn hex(text: &str) -> f64 {
     let digits = u64::from_str_radix(&format!("{whole}{fraction}"), 16).unwrap();
     let mut exponent = exponent.parse::<i32>().unwrap() - 4 * fraction.len() as i32;
     let mut value = digits as f64;
-    // Each step is exact, so subnormal numbers are exact, too.
+    // 2^exponent may be too small for a double, so multiply in steps. Each step is exact, even for subnormal numbers.
     while exponent < 0 {
         let step = exponent.max(-1000);
         value *= 2f64.powi(step);

@@ -211,8 +211,8 @@ fn written_files_have_the_structure_of_pandas() {
     );
 }
 
-/// Zstandard compresses zeros by a factor of ten thousand. The decoder allocates the declared size, so it must be
-/// checked.
+/// Zstandard compresses zeros by a factor of ten thousand. The decoder allocates the declared size, so this size must be
+/// checked first.
 #[test]
 fn page_that_unpacks_over_the_limit_is_an_error() {
     let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; 1 << 17]));

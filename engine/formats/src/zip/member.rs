@@ -76,8 +76,8 @@ impl ZipEntry {
     }
 }
 
-/// Number of bits for the length of a name. A name in an archive has at most 65,535 bytes, and at most three times as
-/// many bytes in UTF-8. This length is below 2^20.
+/// Number of bits that store the length of a name. A name in an archive has at most 65,535 bytes. Its conversion to UTF-8
+/// has at most three times as many bytes, which is below 2^20.
 const LENGTH_BITS: u32 = 20;
 
 /// The members of an archive, for archives with millions of members. Each member takes about 50 bytes plus its name.
@@ -86,7 +86,7 @@ pub struct ZipDirectory {
     /// The paths of all members, one after the other.
     names: String,
     members: Vec<ZipRecord<NameRange>>,
-    /// How each member is stored. Empty if this was not requested.
+    /// How each member is stored. Empty if the directory was read with `StoredForms::Skip`.
     forms: Vec<StoredForm>,
 }
 
@@ -133,7 +133,7 @@ impl ZipDirectory {
         self.iter().map(|member| member.to_entry()).collect()
     }
 
-    /// Returns how the member with this index is stored, if requested.
+    /// Returns how the member with this index is stored, or `None` if the directory was read with `StoredForms::Skip`.
     pub fn form(&self, index: usize) -> Option<&StoredForm> {
         self.forms.get(index)
     }
@@ -205,7 +205,7 @@ impl ZipEntry {
         self.check_header(&buffer)
     }
 
-    /// Fills `buffer` with the bytes that begin `skip` bytes after the member's local header.
+    /// Fills `buffer`. Reads from `skip` bytes after the beginning of the member's local header.
     pub(super) fn read_at<R: ReadAt + ?Sized>(
         &self,
         base: &R,
@@ -277,7 +277,7 @@ impl ZipEntry {
         let crc = u64::from(u32_at(record, 14));
         let sizes = [u32_at(record, 22), u32_at(record, 18)];
         let mut wide = zip64(extra).chunks_exact(8);
-        // The extra field contains only the values that do not fit into 32 bits, in this order.
+        // The extra field contains only the sizes that do not fit into 32 bits, in the order of `sizes`.
         let [size, compressed] = sizes.map(|size| match size {
             u32::MAX => wide.next().map_or(u64::from(u32::MAX), u64_of),
             small => u64::from(small),

@@ -81,7 +81,7 @@ impl<R: ReadAt> Content<R> {
 }
 
 impl<R: ReadAt> MemberReader<'_, R> {
-    /// Reads content. Verifies the entire content after its last byte.
+    /// Reads content. After the last byte, verifies the size and the CRC of the entire content.
     fn read_checked(&mut self, buf: &mut [u8]) -> Result<usize, ZipError> {
         if self.ended {
             return Ok(0);
@@ -128,7 +128,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
 }
 
 impl ZipEntry {
-    /// Compares the length of the content with the declared size. `actual` is the length when decoding stopped.
+    /// Compares the length of the content with the declared size. `actual` is the number of decoded bytes.
     fn check_length(&self, actual: u64) -> Result<(), ZipError> {
         let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
         match actual.cmp(&size) {
@@ -278,7 +278,8 @@ impl MemberInflater {
         content
             .try_reserve(size.saturating_add(1))
             .map_err(|error| corrupt(format!("{size} bytes cannot be allocated ({error})")))?;
-        // One byte more than declared detects content that is too long. `MAX_RATIO` limits the buffer.
+        // The buffer has one byte more than the declared size, so that content that is too long is detected. `MAX_RATIO`
+        // limits the buffer if the declared size is too large.
         let max_bytes = self
             .record
             .len()
@@ -311,8 +312,8 @@ pub struct MemberIndexer<'a, R: ReadAt> {
 impl ZipEntry {
     /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
     ///
-    /// The index divides the content into spans at which decoding can start later. For this purpose, `windows` stores the
-    /// 32 KiB of content before a span.
+    /// The index divides the content into spans. Later, decoding can start at the beginning of each span. For this purpose,
+    /// `windows` stores the 32 KiB of content before the span.
     ///
     /// # Errors
     /// Same as [`ZipEntry::locate`], and I/O errors of `windows`.
@@ -412,7 +413,7 @@ impl<R: BufRead> Read for DeflateReader<R> {
 
 impl<R> Drop for DeflateReader<R> {
     fn drop(&mut self) {
-        // The spare decoder does not exist at the end of a thread.
+        // When the thread ends, `SPARE` may already be destroyed. The decoder is then dropped.
         let _ = SPARE.try_with(|spare| spare.replace(self.decoder.take()));
     }
 }
@@ -426,6 +427,7 @@ mod tests {
 
     use super::*;
 
+    /// Readers of the same thread reuse one decoder, whose state must not affect the next stream.
     #[test]
     fn a_stream_is_decoded_after_one_that_was_damaged_or_not_read_to_its_end() {
         let text: Vec<u8> = (0..50_000_u32).flat_map(u32::to_le_bytes).collect();

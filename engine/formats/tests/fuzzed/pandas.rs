@@ -1,4 +1,5 @@
-//! Reads arbitrary bytes as CSV: nothing panics, both passes agree, and stored text can be opened.
+//! Reads arbitrary bytes as CSV: nothing panics, `CsvScanner` and `Rewriter` lead to the same canonical text, and this text
+//! can be opened.
 
 use prep_formats::pandas::{
     CsvScanner, FloatParser, ReadOptions, RewriteResult, Rewriter, TextTable, normalise, read_frame,

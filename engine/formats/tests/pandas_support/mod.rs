@@ -38,7 +38,8 @@ pub fn scan_in_chunks(
     scanner.finish()
 }
 
-/// Returns the text that the first pass produces from a raw file, and the kind of that text.
+/// Returns the text that the first pass produces from a raw file, and its result, which shows whether the
+/// text is canonical.
 pub fn rewrite_in_chunks(
     raw: &[u8],
     options: &ReadOptions,
