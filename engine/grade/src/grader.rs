@@ -90,7 +90,7 @@ impl Grader {
         Some(self.spec.scale * best + self.spec.offset)
     }
 
-    /// Returns why even the answers might not have the best score.
+    /// Returns why a submission that is identical to the answers might not have the best score.
     pub fn imperfection(&self) -> Option<&'static str> {
         self.spec.metric.metric.imperfection()
     }
@@ -255,7 +255,7 @@ impl Grader {
             .collect()
     }
 
-    /// Returns whether an identifier can have several rows. This is the case if the metric groups rows by it, or if a
+    /// Returns whether several rows can have the same identifier. This is the case if the metric groups rows by it, or if a
     /// query pairs the rows.
     pub fn groups_rows(&self) -> bool {
         let ids = self.identifiers();
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn only_submissions_are_quoted() {
+    fn messages_quote_submissions_but_not_other_files() {
         let section = json!({ "rules": ["same_rows", { "numeric": { "all_except": ["id"], "of": "submission" } }], "metric": { "accuracy": "label" } });
         let grader = Grader::parse(&section).unwrap();
         let answers = grader.read_answers(b"id,label\n1,2\n").unwrap();

@@ -10,7 +10,7 @@ use crate::metrics::QueryFailure;
 /// The kind of a [`Refusal`], for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// There is no file with this name, or its name does not end in `.csv`.
+    /// The submission's file does not exist, or its name does not end in `.csv`.
     NoSubmission,
     /// The file is empty, too large, or not a CSV.
     Unreadable,
@@ -70,7 +70,7 @@ pub struct Refusal {
     pub message: String,
     /// The failed query of the metric.
     pub failure: Option<Box<QueryFailure>>,
-    /// Whether the metric refused the submission, and not a rule.
+    /// Whether the metric rejected the submission, not a rule or the reader of the file.
     pub is_of_metric: bool,
 }
 
@@ -127,10 +127,10 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// The requirement or the effect of a rule or metric concerning the number of rows.
+/// The number of rows that a rule or metric requires, or the effect of a rule on the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowPolicy {
-    /// The rule may drop rows.
+    /// The rule may drop rows, or the metric may accept any number of rows.
     Any,
     /// The rule rejects the submission, or keeps the number and the order of its rows.
     Kept,

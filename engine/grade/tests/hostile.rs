@@ -17,7 +17,7 @@ use cost::Cost;
 use prep_grade::Grader;
 use serde_json::{Value, json};
 
-/// Approximate size of a submission.
+/// Approximate size of a submission, in bytes.
 const BYTES: usize = 4 << 20;
 
 /// Maximum memory for grading a submission, in bytes.

@@ -26,7 +26,7 @@ impl Draw {
 
 type Table = Vec<(String, Vec<String>)>;
 
-/// Draws the cells of a table. `record_suites.py` describes the pools in `columns`.
+/// Draws the cells of a table. `columns` lists the pools of each column in the notation of `record_suites.py`.
 fn draw_table(
     draw: &mut Draw,
     pools: &Value,

@@ -118,7 +118,7 @@ enum Area {
     Corners,
 }
 
-/// The boxes of each label, by image.
+/// Maps each label to the boxes of this label in each image.
 type Labels = BTreeMap<i64, Vec<Image>>;
 
 impl Metric for CocoAveragePrecision {

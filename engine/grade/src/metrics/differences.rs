@@ -107,7 +107,7 @@ trait OfNumbers: Debug + Send + Sync {
     fn score(&self, numbers: &Numbers) -> f64;
 }
 
-/// A metric `M` with the common parameters of such metrics.
+/// A metric `M` with the parameters in [`Compared`].
 #[derive(Debug, Deserialize)]
 struct OfColumns<M> {
     #[serde(flatten)]

@@ -102,7 +102,7 @@ pub trait Metric: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns why even the answers might not have the best score.
+    /// Returns why a submission that is identical to the answers might not have the best score.
     fn imperfection(&self) -> Option<&'static str> {
         None
     }
@@ -169,7 +169,7 @@ impl MetricKind {
 /// [`MetricKind::truth`] of metrics with true values in one column or several columns.
 pub(super) const TRUTH: &[&str] = &["column", "columns"];
 
-/// A parsed metric of a section `grade:`, or a part of one.
+/// A parsed metric of a section `grade:`, or a metric that is part of a weighted sum.
 #[derive(Debug)]
 pub(crate) struct SpecMetric {
     pub metric: Box<dyn Metric>,

@@ -535,7 +535,7 @@ impl Metric for CohenKappa {
         let both = LabelPair::new(pair, &self.column, LabelsAs::Column)?;
         let value = match (&both.labels, &both.truth) {
             (Labels::Integers(a), Labels::Integers(b)) => {
-                // Booleans fit into every integer type.
+                // Booleans fit into every integer type, so NumPy needs no doubles if the true labels are booleans.
                 let lossy =
                     !matches!(both.answers.data(), ColumnData::Bool(_)) && loses_digits(a, b);
                 let counted = |label: &i128| !lossy || *label as f64 as i128 == *label;
@@ -552,7 +552,8 @@ impl Metric for CohenKappa {
     }
 }
 
-/// A metric that compares pairs of classes rejects more classes, because it would take longer than the rest of grading.
+/// Maximum number of classes for a metric that compares pairs of classes. With more classes, the metric would take longer
+/// than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
 /// Returns whether scikit-learn converts labels to doubles, which lose digits of large integers.

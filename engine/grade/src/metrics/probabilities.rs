@@ -237,8 +237,8 @@ impl Classes {
     }
 }
 
-/// Divides the probabilities of each row by their sum, which must be positive and finite. Errors take the row's number in
-/// the file from `column`.
+/// Divides the probabilities of each row by their sum, which must be positive and finite. If it is not, the
+/// error takes the number of the row from `column`.
 fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
     let mut sums = vec![0.0; column.len()];
     for class in predicted.iter() {

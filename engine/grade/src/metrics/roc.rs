@@ -448,7 +448,7 @@ impl Metric for WeightedRocAuc {
     }
 }
 
-/// Inserts a point at a true positive rate, unless the curve has a point at this rate.
+/// Inserts an interpolated point at a true positive rate, unless the curve has a point at this rate.
 fn insert(curve: &mut Vec<(f64, f64)>, rate: f64) {
     if curve.iter().any(|(_, y)| *y == rate) {
         return;

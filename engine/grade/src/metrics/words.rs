@@ -85,7 +85,7 @@ impl Metric for ExactMatch {
 }
 
 impl ExactMatch {
-    /// Returns the correct answers in a cell.
+    /// Returns the correct answers in a cell. Returns `None` if one of them is neither a span nor a permitted word.
     fn valid(&self, cell: CellValue<'_>) -> Option<Vec<Guess>> {
         words(&text_or_empty(cell))
             .map(|word| self.read(word))
@@ -179,7 +179,7 @@ impl Metric for F1OfWords {
             hits += truth.intersection(predicted).count() as u64;
             marks += (truth.len() + predicted.intersection(&classes).count()) as u64;
         }
-        // The denominator is not 0, because the answers have labels.
+        // The denominator is not 0, because the answers have at least two labels.
         Ok(Score::numpy(2.0 * hits as f64 / marks as f64))
     }
 }
@@ -311,7 +311,7 @@ impl Metric for JaccardOfWords {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let mut rows = Vec::with_capacity(answers.len());
-        // `first` is the first word of all texts. `several` becomes true if a later word differs from it.
+        // `first` is the first word that the loop finds. `several` becomes true if a later word differs from it.
         let (mut first, mut several) = (None, false);
         for row in 0..answers.len() {
             let (truth, predicted) = (self.text(&answers, row)?, self.text(&prediction, row)?);

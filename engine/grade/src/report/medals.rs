@@ -90,7 +90,7 @@ impl Medals {
 }
 
 impl Leaderboard {
-    /// Parses a CSV with the column `score` (in upper or lower case). The best score is first. Ignores other columns
+    /// Parses a CSV with the column `score` (in upper or lower case). The best score must be first. Ignores other columns
     /// and a byte order mark.
     pub fn parse(text: &str) -> Result<Self, LeaderboardError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -120,7 +120,7 @@ impl Leaderboard {
         )
     }
 
-    /// Creates a leaderboard from scores, best score first. An empty list is an error.
+    /// Creates a leaderboard from scores. The best score must be first. An empty list is an error.
     pub fn new(scores: Vec<f64>) -> Result<Self, LeaderboardError> {
         match scores.is_empty() {
             true => Err(LeaderboardError::Empty),

@@ -107,7 +107,7 @@ impl Rule for Align {
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
     let answers = pair.answers.column(by)?;
-    // The order depends only on the identifiers, so equal columns have the same order.
+    // Equal columns are sorted only once. The result is then `false`, because a missing identifier does not equal itself.
     let (of_submission, of_answers, has_equal_ids) = match submission.values().eq(answers.values())
     {
         true => {
@@ -224,8 +224,8 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
     ],
 });
 
-/// More pairs of rows are an error. If both tables repeat an identifier, the number of pairs could be arbitrarily
-/// large.
+/// Maximum number of pairs of rows. More are an error, because the number of pairs is the product of the numbers of rows
+/// if both tables repeat an identifier.
 const MAX_PAIRS: usize = 1 << 26;
 
 /// End of a linked list of rows.

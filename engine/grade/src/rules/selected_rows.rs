@@ -81,7 +81,7 @@ impl Rule for KeepRows {
     }
 }
 
-/// Returns for each row of the submission whether the answers keep the row with the same identifier.
+/// Returns for each row of the submission whether `kept` is true for the row of the answers with the same identifier.
 fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusal> {
     let (answers, submission) = pair.both(by)?;
     let marks: HashMap<_, bool> = kept
@@ -97,7 +97,8 @@ fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusa
         .collect()
 }
 
-/// Returns for each row of the submission whether the answers keep the row at the same position in the file.
+/// Returns for each row of the submission whether `kept` is true for the row of the answers at the same position in the
+/// file.
 fn by_file_row(pair: &Pair<'_>, kept: &[bool]) -> Vec<bool> {
     let rows = pair.answers.file_positions().zip(kept);
     let marked: HashSet<u32> = rows

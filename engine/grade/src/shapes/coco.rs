@@ -110,7 +110,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
     let mut predicted: Vec<&CocoBox> = image.predicted.iter().collect();
     predicted.sort_by(|a, b| compare_descending(a.confidence, b.confidence));
     predicted.truncate(max_detections);
-    // As in COCO's code, a match needs an IoU of at most 1 - 1e-10.
+    // As in COCO's code, the minimum IoU of a match is never above 1 - 1e-10.
     let least = threshold.min(1.0 - 1e-10);
     let mut outcomes = Vec::with_capacity(predicted.len());
     for one in predicted {

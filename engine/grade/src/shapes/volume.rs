@@ -6,7 +6,7 @@
 use super::mask::MaskSize;
 use crate::shapes::mask::Mask;
 
-/// A larger bounding box of two volumes is an error. This number of voxels takes 256 MB. The largest box in real data
+/// Maximum number of voxels in the bounding box of two volumes. These voxels take 256 MB. The largest box in real data
 /// has half as many voxels. Without a limit, a submission could put all its rows into one huge volume.
 pub const MAX_VOXELS: usize = 1 << 25;
 
@@ -112,7 +112,7 @@ fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
             transform.run(&mut squares, start, extent[2], extent[1], scale[1]);
         }
     }
-    // Along the last axis, only lines with voxels of `a` need distances.
+    // The last pass runs across the slices. In this pass, only lines with voxels of `a` need distances.
     let mut wanted = vec![false; extent[1] * extent[2]];
     for (_, column, top, end) in a.columns() {
         let start = (column as usize - bounds.low[1]) * extent[2];

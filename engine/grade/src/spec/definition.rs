@@ -121,7 +121,7 @@ impl AnswerColumns {
     }
 }
 
-/// Returns the schema of all keys except `answers` and `sample`, as a part of a pipeline's schema.
+/// Returns the schema of the section `grade:` without the keys `answers` and `sample`, as a part of a pipeline's schema.
 pub fn grade_schema() -> Value {
     let path = |description: &str| json!({ "type": "string", "description": description });
     json!({

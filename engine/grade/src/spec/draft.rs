@@ -67,7 +67,7 @@ impl MetricDraft {
             [one] if definition.is_some_and(|kind| kind.shorthand == Some(one.name)) => value(one),
             _ => format!("{{ {} }}", parts.join(", ")),
         };
-        // A query, a list of metrics and weights by name have no example, so the error names them as missing.
+        // A query, a list of metrics and weights by name have no example. `Grader::parse` below reports them as missing.
         let with_example = written.iter().filter(|one| {
             !matches!(
                 one.value,

@@ -168,7 +168,7 @@ pub enum ColumnSelection {
     Many(Vec<String>),
     AllExcept {
         all_except: Names,
-        /// The table of which all other columns are selected.
+        /// The table from which all columns are selected, except those in `all_except`.
         #[serde(default)]
         of: ColumnSide,
     },
@@ -234,7 +234,7 @@ impl ColumnSelection {
         }
     }
 
-    /// Like [`select`](Self::select), for rules that change the pair.
+    /// Like [`select`](Self::select), but does not borrow from `pair`, so that a rule can change `pair`.
     pub fn resolve_owned(&self, pair: &Pair<'_>) -> Vec<String> {
         self.select(pair).into_iter().map(str::to_owned).collect()
     }

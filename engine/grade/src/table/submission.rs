@@ -104,7 +104,7 @@ fn scan(content: FileContent<'_>) -> io::Result<Result<ScannedFrame<'_>, Refusal
     }
 }
 
-/// Returns the first eight bytes of a file, and the first line that contains text.
+/// Returns the first eight bytes of a file, and the properties of the first line that contains text.
 fn read_first_line(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     let mut start = Vec::new();
     content.reader().take(8).read_to_end(&mut start)?;

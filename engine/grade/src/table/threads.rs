@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// A table with more rows is long.
+/// A table with more rows than this number is long.
 pub(crate) const MANY_ROWS: usize = 1_000_000;
 
 /// Calls both functions. For more than [`MANY_ROWS`] rows, calls `second` in another thread, if the system can start one.
@@ -19,7 +19,7 @@ pub(crate) fn both<A, B: Send>(
     if rows <= MANY_ROWS {
         return (first(), second());
     }
-    // Either the new thread or this one takes the function.
+    // Either the new thread or the current thread takes the function.
     let second = Mutex::new(Some(second));
     let run = || {
         let taken = second.lock().unwrap_or_else(PoisonError::into_inner).take();
