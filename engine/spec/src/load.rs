@@ -25,8 +25,8 @@ pub fn load(
     read(vocabulary, id, file_name, text).finish(variant)
 }
 
-/// Same as [`load`], but parses only this variant. The caller knows that no variant of the text has errors or warnings.
-/// Returns `None` if the variant cannot be parsed.
+/// Same as [`load`], but parses only this variant. No variant of `text` may have errors or warnings; the caller must have
+/// checked this. Returns `None` if the variant cannot be parsed.
 pub fn load_checked(
     vocabulary: &Vocabulary,
     id: &str,
@@ -186,10 +186,11 @@ fn common_value(earlier: &YamlNode, later: &YamlNode) -> Option<Span> {
     })
 }
 
-/// The codes of mistakes that arise if a key of a correction contradicts a key of the base.
+/// The codes of mistakes that arise if a key of a correction contradicts a key of the base. The base is the file without
+/// corrections.
 const CONTRADICTIONS: [&str; 3] = ["conflicting-keys", "missing-key", "unknown-key"];
 
-/// A key of the base in a mapping for which a correction has changes, or this mapping itself.
+/// A mapping of the base in which a correction changes a value, or another key of this mapping.
 struct Inherited<'a> {
     /// The key of the base. The correction does not have this key. `None` for the mapping itself.
     key: Option<&'a MappingEntry>,
