@@ -150,7 +150,7 @@ impl Table {
 pub enum TableOrigin {
     /// A query: `name: SELECT ...`
     Query(Query),
-    /// A kind of the vocabulary: `name: { read: train.csv, columns: [...] }`
+    /// A declaration by a kind of the vocabulary, here `read`: `name: { read: train.csv, columns: [...] }`
     Declared(Declaration),
     /// The strings of one of `lists`, in the column `value`.
     List(Vec<String>),
@@ -181,7 +181,8 @@ pub struct Grade {
 }
 
 impl Grade {
-    /// Returns the position of the line and column `place` (from 1) of a string in the section.
+    /// Returns the position of the value `text` in the section. With `place`, a line and column of `text` (both from 1),
+    /// returns the position of this place.
     pub fn locate(
         &self,
         source: &SourceFile,

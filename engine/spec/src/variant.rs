@@ -13,7 +13,7 @@ const GENERAL: [&str; 2] = [BASE_VARIANT, FIXED_VARIANT];
 /// The beginning of the name of a variant with selected corrections.
 const SELECTION_PREFIX: &str = "fixed:";
 
-/// The beginning of the name of such a variant's data directory.
+/// The beginning of the name of the data directory of a variant with selected corrections.
 const DIRECTORY_PREFIX: &str = "fixed-";
 
 /// Returns the variants that every pipeline has: `v1` and `fixed`.

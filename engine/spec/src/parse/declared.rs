@@ -305,8 +305,8 @@ impl ParseState {
         Some(number)
     }
 
-    /// Parses the size of a part as a fraction or a number of rows. A number with a decimal point is a fraction. The caller has
-    /// already parsed a size that is a query.
+    /// Parses the size of a part of a split: a fraction if the number has a decimal point, otherwise a number of rows.
+    /// `node` must not be a query.
     fn share(&mut self, node: &YamlNode) -> Option<SplitSize> {
         if scalar_style(node) != Some(Style::Plain) {
             self.wrong_type(node, "a number or a query");

@@ -55,7 +55,7 @@ impl ParseState {
         }
         let mut places = BTreeMap::new();
         let rules = json::tree(self, &rest, "", &mut places);
-        // The missing path was reported. The rest of the section can still be checked.
+        // A missing path was already reported. The rest of the section can still be checked.
         let nothing = || Spanned {
             value: String::new(),
             span: node.span,
@@ -74,7 +74,8 @@ impl ParseState {
     }
 
     /// Reports a path that no output creates. Any path below an output directory is accepted. Suggests an output whose path
-    /// begins with `expected_prefix`: `public/` or `private/`. If `is_default`, the pipeline does not contain the path.
+    /// begins with `expected_prefix`: `public/` or `private/`. `is_default` states that the path is the default of `sample`,
+    /// which the pipeline does not contain.
     fn check_made(
         &mut self,
         path: &Spanned<String>,

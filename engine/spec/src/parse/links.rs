@@ -130,8 +130,8 @@ impl ParseState {
         known: impl Iterator<Item = &'a str>,
     ) {
         let known: Vec<&str> = known.collect();
-        // SQL converts names to lower case. A table whose name has upper-case letters is reported where it is defined,
-        // so references to this table are not reported.
+        // A table whose name has upper-case letters is reported where it is defined. References that differ from this name
+        // only by case are not reported in addition.
         let is_lower = |name: &str| !name.contains(|c: char| c.is_ascii_uppercase());
         let mut same = known
             .iter()

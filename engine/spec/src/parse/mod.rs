@@ -182,7 +182,7 @@ impl ParseState {
         lists
     }
 
-    /// Checks the names of corrections. Their content is parsed after merging.
+    /// Checks the names of corrections. Their content is parsed after it is merged into the pipeline.
     fn variants(&mut self, node: &YamlNode) {
         let Some(fields) = self.fields(node, &words::VARIANTS) else {
             return;

@@ -390,8 +390,8 @@ impl ParseState {
         None
     }
 
-    /// Parses the name of a table, list or source, which must have the same meaning in SQL with and without quotes. `what`
-    /// describes the name in messages, for example `the name of a table`.
+    /// Parses the name of a table, list or source, and reports a name that `is_name` rejects. `what` describes the name in
+    /// messages, for example `the name of a table`.
     pub fn name(&mut self, name: &str, span: Span, what: &str) -> Spanned<String> {
         if !is_name(name) {
             let message = format!("`{name}` cannot be {what}");

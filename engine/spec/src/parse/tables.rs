@@ -186,7 +186,7 @@ impl ParseState {
         })
     }
 
-    /// Creates the query for a short form in the file. `span` is the position of the short form.
+    /// Creates the query for a short form in the file, such as a named check. `span` is the position of the short form.
     pub fn generated_query(&self, text: String, span: Span) -> Result<Query, String> {
         let (line, column) = self.source.position(span.start);
         Ok(Query {
@@ -196,7 +196,8 @@ impl ParseState {
         })
     }
 
-    /// Reports a line comment that hides the following lines, because YAML joins the lines of most scalars.
+    /// Reports the comment (`-- ...`) at `span` if it has several lines in the file. YAML joined these lines, so the comment
+    /// hides all lines after its first one.
     fn check_comment(&mut self, span: Span) {
         if !self.source.slice(span).trim_end().contains('\n') {
             return;

@@ -155,7 +155,7 @@ fn braces(text: &str) -> usize {
     most
 }
 
-/// Returns `name` for `{name}`. `None` for other tokens and for alternatives.
+/// Returns `name` for `{name}`. `None` for other tokens and for alternatives such as `{a,b}`.
 fn name_in(token: &str) -> Option<&str> {
     let inner = token.strip_prefix('{')?.strip_suffix('}')?;
     (!inner.contains([',', '{', '}', '['])).then_some(inner)

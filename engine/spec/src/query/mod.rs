@@ -144,7 +144,7 @@ impl Query {
         self.tree().selected_names()
     }
 
-    /// Returns whether the query certainly computes each row of a single table independently.
+    /// Returns whether the query computes each row of a single table independently. May return false even if it does.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.tree().is_stream()

@@ -18,7 +18,8 @@
 
 use serde::Serialize;
 
-/// A position in a query's text. Line 0 means unknown. All positions are equal.
+/// A position in a query's text. Line 0 means unknown. `==` is true for any two positions, so that
+/// comparisons of trees ignore positions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Position {
     /// Line, from 1.
@@ -35,7 +36,7 @@ impl PartialEq for Position {
 
 impl Eq for Position {}
 
-/// A name without quotes. Names are case-sensitive.
+/// A name, without its quotes if it is written in quotes. Names are case-sensitive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Name {

@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_computes_with_columns_that_it_does_not_only_select() {
+    fn columns_that_are_only_selected_are_not_computed_columns() {
         for (text, expected) in [
             ("SELECT a, b FROM t", Some("")),
             ("SELECT * FROM t ORDER BY a", Some("a")),

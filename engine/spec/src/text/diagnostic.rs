@@ -123,7 +123,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-/// A message with more bytes is shortened. Messages quote the pipeline, which may be long.
+/// Maximum size of a message. Longer messages are shortened, because they may quote long parts of the pipeline.
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
 fn shortened(mut message: String) -> String {
@@ -189,7 +189,8 @@ impl Diagnostic {
     }
 }
 
-/// Further diagnostics of a file are only counted, because printing many of them could take quadratic time.
+/// Maximum number of diagnostics that are kept for a file. The others are only counted, because printing many of them
+/// could take quadratic time.
 const MAX_DIAGNOSTICS: usize = 20;
 
 /// At least one diagnostic of a file, ordered by position. All are errors, or all are warnings.

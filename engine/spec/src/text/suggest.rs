@@ -1,18 +1,18 @@
-//! "Did you mean" suggestions: finds the known word that a mistyped or foreign word probably means.
+//! "Did you mean" suggestions: finds the known word that a mistyped word, or a word of another tool, probably means.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use strsim::osa_distance;
 
-/// Foreign words in the form of [`plain`], each with the words of the pipeline language that replace them.
+/// Words of other tools, in the form that [`plain`] returns, each with the words of the pipeline language that replace it.
 static SYNONYMS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
     let entries = entries(include_str!("synonyms.txt"));
     let entries = entries.map(|(theirs, ours)| (plain(theirs), ours.split(", ").collect()));
     entries.collect()
 });
 
-/// Foreign functions in lower case, each with the SQL or the table that replaces the function.
+/// Functions of pandas and of other SQL dialects, in lower case, each with the SQL or the table that replaces the function.
 static CONSTRUCTS: LazyLock<HashMap<&str, &str>> =
     LazyLock::new(|| entries(include_str!("constructs.txt")).collect());
 
@@ -30,7 +30,8 @@ fn plain(word: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the candidate that replaces a foreign word. Returns `None` if the word is not foreign or no candidate replaces it.
+/// Returns the candidate that replaces `word`, a word of another tool. Returns `None` for other words, or if no candidate
+/// replaces `word`.
 fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let ours = SYNONYMS.get(&plain(word))?;
     let mut found = ours
@@ -48,7 +49,7 @@ pub fn construct(function: &str) -> Option<String> {
     })
 }
 
-/// Words with more bytes are not compared, because they are probably not typing errors.
+/// Words longer than this are not compared, because they are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
 /// Returns the candidate that `word` probably means. If `word` is the name that another tool uses for a candidate, returns

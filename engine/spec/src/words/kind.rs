@@ -60,7 +60,7 @@ impl KindSpec {
 pub enum Produces {
     /// A table with these columns.
     Table(fn(&Declaration) -> Vec<ProducedColumn>),
-    /// A table of unpivoted columns, like pandas' `melt`. The key names the original table.
+    /// A table of unpivoted columns, like pandas' `melt`. This key names the original table.
     Unpivoted(&'static str),
     /// A table with the columns of the table that this key names.
     Same(&'static str),
@@ -94,7 +94,7 @@ pub enum CellContent {
     Values(ColumnKind),
     /// JSON documents, which may refer to long binary values in the input file.
     Documents,
-    /// Entries of an array, which can only be copied to an output that is an array.
+    /// Entries of an array (`.npy`). They can only be copied to an output that is also an array.
     Entries,
 }
 

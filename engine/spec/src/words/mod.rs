@@ -113,7 +113,7 @@ pub enum KeyType {
     Queries,
     /// A query with one text column, and optionally one boolean column.
     Lines,
-    /// A query with only the column `record` of a table that was read from an array.
+    /// A query with only the column `record` of a table that was read from an array (`.npy`).
     Entries,
     /// A query that must return no row.
     Set,

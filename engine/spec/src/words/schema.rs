@@ -7,7 +7,8 @@ use super::{
     SectionKey, VARIANTS, Vocabulary, Word,
 };
 
-/// Returns the schema. `grade` must be an object schema for keys of the section `grade`, and is merged in.
+/// Returns the schema. `grade` must be an object schema for keys of the section `grade`. It is merged into the
+/// schema of this section.
 pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     let mut definitions = Map::new();
     definitions.insert("query".to_owned(), json!({
@@ -288,7 +289,7 @@ fn grade_section(fragment: &Json) -> Json {
     whole
 }
 
-/// Returns the schema of a part of a pipeline. All keys are optional and may have any value.
+/// Returns the schema of a correction, which contains parts of a pipeline. All keys are optional and may have any value.
 fn patch() -> Json {
     let keys = PIPELINE.keys.iter().filter(
         |key| !matches!(key.value, KeyType::Section(inner) if std::ptr::eq(inner, &VARIANTS)),

@@ -2,7 +2,7 @@
 
 use prep_spec::query::tree::*;
 
-/// Keywords, and names that have a meaning somewhere.
+/// Keywords, and other names that have a special meaning in some part of a query.
 const KEYWORDS: &[&str] = &[
     "ALL",
     "AND",
@@ -455,7 +455,7 @@ impl Generator {
         expr(match self.below(18) {
             0 | 7 => operation(Operator::Not, [self.expr(depth)]),
             1 | 2 => match self.expr(depth) {
-                // The sign is part of the number.
+                // A minus sign before a number is part of the number, and not an operator.
                 Expr {
                     kind: ExprKind::Integer(0..),
                     ..
