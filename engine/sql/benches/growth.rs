@@ -1,4 +1,4 @@
-//! Measures queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`.
+//! Measures the time of queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`.
 //!
 //! The size doubles from each line of the output to the next. The time should double, too.
 
@@ -14,7 +14,7 @@ mod wide;
 use prep_sql::Session;
 
 fn main() {
-    // Deep plans are traversed recursively.
+    // Deep plans are traversed recursively, which needs a large stack.
     let thread = std::thread::Builder::new().stack_size(64 << 20);
     let measured = thread.spawn(measure).expect("a thread");
     measured.join().expect("the measurements");

@@ -25,7 +25,7 @@ pub(crate) const UNDECLARED: &str = "*";
 /// The end of the help for an unknown column, after the names of the known columns.
 const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `columns`";
 
-/// The type of the entries of an array. A query can only copy such entries.
+/// The type of the entries of an array (`.npy`). A query can only copy such entries.
 const ENTRIES: DataType = DataType::Binary;
 
 pub(crate) type Columns = Arc<[RelationColumn]>;

@@ -156,7 +156,7 @@ impl QueryError {
         }
     }
 
-    /// Returns the class of the error. An unreadable relation may have a more precise class.
+    /// Returns the class of the error. If a relation could not be read, the class of its own error may be more precise.
     pub fn failure(&self) -> Failure {
         match self {
             QueryError::Run { failure, .. } => *failure,

@@ -380,7 +380,7 @@ fn is_same(a: &PendingAggregate, b: &PendingAggregate) -> bool {
         && b.order_by.is_empty()
 }
 
-/// Rejects a key without columns, because such a key has no effect.
+/// Rejects a sort, group or partition key without columns, because such a key has no effect.
 pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Result<(), QueryError> {
     if expr.is_constant() {
         let message = format!(
@@ -451,7 +451,7 @@ pub(super) fn scalar_call(
     let name = function.name().to_owned();
     let mut args = args;
     if name == "trunc" && args.len() == 1 {
-        // `trunc(-0.0)` is 0.0, but `trunc(-0.0, 0)` is -0.0.
+        // Keeps the sign of -0.0: `trunc(-0.0)` is 0.0, but `trunc(-0.0, 0)` is -0.0.
         args.push(Expr::literal(0_i64.into(), at));
     }
     let mut args = coerced(function.as_ref(), args, sources, at)?;

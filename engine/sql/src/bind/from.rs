@@ -29,7 +29,7 @@ impl Binder<'_> {
             let is_list = matches!(item.first, Source::Unnest { .. });
             bound = Some(match bound {
                 None => self.joins(right, item, parts, outer)?,
-                // A list can use the columns of the earlier items, so its plan already contains these items.
+                // `unnest(list)` can use the columns of the earlier items, so its plan already contains these items.
                 Some(left) if is_list => {
                     if item.joins.iter().any(|join| keeps_right(join.kind)) {
                         return Err(refused(
@@ -415,7 +415,7 @@ fn scope_table(name: Option<&String>, columns: Vec<OutputColumn>) -> ScopeTable 
     }
 }
 
-/// Gives the columns the names in `AS t(a, b)`.
+/// Renames the columns to the names in `AS t(a, b)`.
 fn renamed(
     columns: Vec<OutputColumn>,
     alias: Option<&Alias>,

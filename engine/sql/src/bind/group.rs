@@ -11,7 +11,7 @@ use super::types::{refused, rejected};
 use crate::QueryError;
 use crate::relational::{AggregateCall, ColumnId, Expr, ExprKind, Relational, SortKey};
 
-/// The keys of GROUP BY, with which expressions over the groups are resolved.
+/// The keys and the input of a GROUP BY. They are used to resolve the expressions that are evaluated once for each group.
 pub(super) struct Groups {
     /// The expression of each key, and the column with its values.
     keys: Vec<(Expr, ColumnId)>,
@@ -183,8 +183,8 @@ impl Binder<'_> {
     }
 }
 
-/// DataFusion's operator sorts the rows only once for all calls of these aggregates. Therefore the calls share an
-/// order.
+/// Aggregates that DataFusion computes on sorted rows. Its operator sorts the rows only once for all calls of these
+/// aggregates. Therefore the ORDER BYs of the calls must agree.
 const SORTED_BY_OPERATOR: [&str; 2] = ["string_agg", "nth_value"];
 
 /// Rejects a call of [`SORTED_BY_OPERATOR`] if its ORDER BY contradicts the ORDER BY of such a call in `calls`.

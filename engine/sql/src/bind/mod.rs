@@ -64,7 +64,7 @@ pub(crate) struct Catalog(Vec<ColumnInfo>);
 pub(crate) struct ColumnInfo {
     pub name: String,
     pub data_type: DataType,
-    /// The table of the column, and its position in the table. `_row` has the position after the last column.
+    /// The table of the column, and the column's position in this table. `_row` has the position after the last column.
     pub source: Option<(String, usize)>,
     /// Whether equal doubles of the column have equal bits, so that bits can be compared.
     pub is_canonical: bool,

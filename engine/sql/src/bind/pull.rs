@@ -258,8 +258,8 @@ impl Binder<'_> {
     }
 }
 
-/// [`Binder::restricted`] does not copy an outer query with more operators into the plan. Otherwise, each level of
-/// nested queries could double the plan.
+/// Maximum number of operators of an outer query that [`Binder::restricted`] copies into the plan. Without a limit, each
+/// level of nested queries could double the plan.
 const MAX_BASE_NODES: usize = 100;
 
 /// Returns whether a plan has at most `nodes` operators, and subtracts their number from `nodes`.

@@ -21,7 +21,7 @@ struct DefinedPart<'q> {
 }
 
 impl<'q> Parts<'q> {
-    /// Returns the parts after `part` was defined. `self` stays unchanged.
+    /// Returns the parts in `self` and, as the latest one, `part`. `self` stays unchanged.
     pub(super) fn with(&self, part: &'q Part) -> Parts<'q> {
         Parts(Some(Rc::new(DefinedPart {
             part,
@@ -138,7 +138,7 @@ impl<'s> Scope<'s> {
             if let Some(found) = one.find_here(table, name)? {
                 return Ok(Some(found));
             }
-            // A table hides the tables of outer queries that have the same name.
+            // A table hides tables with the same name in outer queries.
             if table.is_some_and(|table| one.table(&table.text).is_some()) {
                 return Ok(None);
             }

@@ -329,8 +329,8 @@ impl Binder<'_> {
         Expr::call(single_row(), args, data_type, at)
     }
 
-    /// Groups a subquery by the columns in `pulled.equal` and `more`. Counts the rows of each group, and its rows in which
-    /// `value` is not NULL. Joins both numbers to the rows of `plan`.
+    /// Groups a subquery by the columns in `pulled.equal` and `more`. For each group, counts all rows, and the rows in which
+    /// `value` is not NULL. Joins both counts to the rows of `plan`.
     fn attach_counts(
         &mut self,
         plan: Relational,

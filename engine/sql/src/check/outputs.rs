@@ -193,7 +193,8 @@ impl PipelineChecker<'_> {
         origin
     }
 
-    /// Returns the only value of a table from which the column `name` of a query is computed.
+    /// Returns the value of a table from which the column `name` of a query is computed. `None` if there are several such
+    /// values. Without `follows_functions`, the column must be a copy of the value.
     fn traced(&mut self, query: &Query, name: &str, follows_functions: bool) -> Option<Origin> {
         let (tables, bound) = self.bound(query)?;
         let column = bound.columns.iter().find(|column| column.name == name)?;

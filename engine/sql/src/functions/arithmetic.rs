@@ -26,7 +26,7 @@ use super::bounded::{allowed, check_size, sum_of_lengths};
 use super::canonical::{canonical_value, one_nan};
 use crate::error::FunctionError;
 
-/// The operators of [`CheckedArithmetic`]. Each function has the name of its operator's symbol.
+/// The operators that [`CheckedArithmetic`] computes. The symbol of an operator is also the name of its function.
 const OPERATORS: [Operator; 9] = [
     Operator::Add,
     Operator::Subtract,

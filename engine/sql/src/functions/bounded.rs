@@ -32,7 +32,7 @@ pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     Ok(limits.max_call_bytes())
 }
 
-/// A call fails if one of the values that it returns has more bytes.
+/// Maximum size of a single value that a call returns. The call fails if a value is larger.
 const MAX_VALUE_BYTES: u64 = i32::MAX as u64;
 
 /// Fails if a value, or all values of a call together, are too large.
@@ -56,7 +56,8 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
     Ok(())
 }
 
-/// Bounds the size of a call, from its arguments, the number of rows, and the limit.
+/// Bounds the size of the values that a call returns. The parameters are the call's arguments, the number of rows, and the
+/// limit in bytes.
 type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 
 #[derive(Clone, Copy)]
@@ -162,7 +163,7 @@ pub(super) fn bounded_call(
         .iter()
         .map(|arg| (is_array(arg), bytes(arg, rows)));
     let sizes: Vec<(bool, u64)> = sizes.collect();
-    // Array arguments are already in memory, so the values may be as large as the largest of them.
+    // Array arguments are already in memory. Therefore the call may return as many bytes as the largest of them has.
     let largest = sizes.iter().filter(|size| size.0).map(|size| size.1).max();
     let limit = allowed(&args)?.max(largest.unwrap_or(0));
     let linear = sizes

@@ -93,7 +93,7 @@ impl ScalarUDFImpl for SimpleFunction {
     }
 }
 
-/// Returns the arguments as an array. The signature must state their number.
+/// Returns the arguments as a Rust array. The function's signature must require exactly `COUNT` arguments.
 pub(super) fn arguments<const COUNT: usize>(columns: &[ArrayRef]) -> Result<&[ArrayRef; COUNT]> {
     let message = || internal_datafusion_err!("a function has {} arguments", columns.len());
     columns.try_into().map_err(|_| message())

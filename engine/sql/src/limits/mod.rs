@@ -48,8 +48,8 @@ impl QueryLimits {
         Ok(())
     }
 
-    /// Returns the number of bytes that operators may reserve. The other half of the memory is for copies that operators
-    /// make without a reservation.
+    /// Returns the number of bytes that operators may reserve: half of the memory. The other half is for copies that
+    /// operators make without a reservation.
     pub(crate) fn accounted_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }

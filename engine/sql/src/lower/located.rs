@@ -93,7 +93,7 @@ impl Located {
         DataFusionError::External(Box::new(LocatedError::new(error, message, place(at))))
     }
 
-    /// Returns the parts of an expression that are evaluated for the only row of a batch.
+    /// Returns the parts of an expression that are evaluated for the row of `batch`, which must have exactly one row.
     fn evaluated_parts<'e>(&self, expr: &'e Expr, batch: &RecordBatch) -> Vec<&'e Expr> {
         let is_true = |condition: &Expr| {
             let physical = self.layout.expr(condition, &self.options).ok();
@@ -218,7 +218,8 @@ impl PhysicalExpr for Located {
         self.physical.return_field(schema)
     }
 
-    // Nothing replaces parts of an expression after the plan is built, so no parts are returned.
+    // DataFusion uses this method to replace parts of an expression. Nothing does so after the plan is built, so no parts
+    // are returned.
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         Vec::new()
     }

@@ -612,7 +612,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Sorts by keys, unless the rows arrive in this order. The caller reads at most `fetch` rows.
+    /// Sorts by keys, unless the rows arrive in this order. With `fetch`, may return only the first `fetch` rows.
     fn sort(
         &self,
         input: &Relational,

@@ -31,7 +31,7 @@ pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
     fn write(&self, out: &mut Vec<u8>);
     /// Adds a serialized state. `None` if the state is truncated.
     fn merge(&mut self, state: &[u8]) -> Option<()>;
-    /// Returns the bits of a value. Equal values must have equal bits.
+    /// Returns the bits of a value. Implementations must return equal bits for equal values.
     fn bits(value: Native<Self>) -> u64;
     /// Returns the value with these bits.
     fn value(bits: u64) -> Native<Self>;

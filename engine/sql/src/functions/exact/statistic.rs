@@ -1,4 +1,5 @@
-//! Statistics of doubles: fractions of exact integers that are rounded once, and square roots of these.
+//! Computes statistics of doubles from exact sums. Each sum or quotient is rounded only once. A standard deviation is the
+//! square root of such a quotient.
 
 use datafusion_expr::AggregateUDF;
 use num_bigint::BigInt;
