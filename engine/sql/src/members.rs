@@ -1,4 +1,4 @@
-//! Finds members of JSON values that a query names, but that no row has. Usually their names are misspelled. `json_get` and
+//! Finds JSON members that a query names, but that no row has. Usually their names are misspelled. `json_get` and
 //! `json_without` accept such members, because optional members are missing in some rows.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,12 +32,12 @@ pub struct AbsentMember {
     pub known: BTreeSet<String>,
 }
 
-/// A path that a query names, and the longest part of it that exists in some row.
+/// A path that a query names, and its longest prefix that exists in some row.
 struct NamedPath {
     path: Vec<String>,
-    /// The number of steps of the path that exist in some row.
+    /// Number of steps in the longest existing prefix.
     depth: usize,
-    /// The members of the objects at the end of this part. The next step of the path is none of them.
+    /// The members of the objects at the end of this prefix. None of them is the next step of the path.
     known: BTreeSet<String>,
 }
 
@@ -108,7 +108,7 @@ pub fn absent_members(
     Ok(absent)
 }
 
-/// Calls `found` for each member of a JSON value that an expression of the plan names.
+/// Calls `found` for each JSON member that an expression of the plan names.
 fn visit(plan: &Relational, trace: &Trace<'_>, found: &mut dyn FnMut(Origin)) {
     plan.node.visit_exprs(&mut |expr| {
         expr.visit(&mut |expr| {
@@ -123,7 +123,7 @@ fn visit(plan: &Relational, trace: &Trace<'_>, found: &mut dyn FnMut(Origin)) {
                     };
                     let keys = keys.iter().filter_map(Expr::as_literal);
                     let keys = keys.filter_map(|key| key.try_as_str().flatten());
-                    // A key with a dot is either a name or a path.
+                    // A key with a dot is skipped, because it can be a name or a path.
                     for key in keys.filter(|key| !key.contains('.')) {
                         let mut member = origin.clone();
                         member.path.push(key.to_owned());
@@ -139,7 +139,7 @@ fn visit(plan: &Relational, trace: &Trace<'_>, found: &mut dyn FnMut(Origin)) {
     }
 }
 
-/// Returns the object from which calls of `json_without` remove members.
+/// Returns the object from which one or several nested calls of `json_without` remove members.
 fn complete(json: &Expr) -> &Expr {
     match &json.kind {
         ExprKind::Call { function, args } if function.name() == "json_without" => {

@@ -186,8 +186,8 @@ pub fn check_number(
 
 /// Plans a query as if all columns had the type `kind`.
 ///
-/// If no table has a column of the query, adds the column to a table whose columns are unknown, and plans the query
-/// again.
+/// If the query names a column that no table has, adds the column to a table whose columns are unknown, and plans the
+/// query again.
 fn plan_with_unknown(
     query: &Query,
     tables: &[(&str, Option<&[String]>)],

@@ -117,7 +117,7 @@ fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
         let keys = sort.expr().iter().map(|key| column(&key.expr));
         let keys: BTreeSet<usize> = keys.flatten().collect();
-        // Rows that are equal in all columns can be exchanged.
+        // If the keys are all columns, rows with equal keys are identical, so their order does not matter.
         let has_all = keys.len() == plan.schema().fields().len();
         return Ok(Facts {
             is_ordered: has_all || first.differ_in(&keys),
@@ -325,8 +325,8 @@ fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<us
 /// Returns sets of columns that are unique keys of the rows of a full join.
 ///
 /// A left row without a match has NULL in the right columns, and a right row without a match has NULL in the left
-/// columns. In a set of columns, two such rows are equal if all their values are NULL. Therefore each returned set
-/// contains a column that is never NULL in its input.
+/// columns. Such a left row equals such a right row in a set of columns if all their values in it are NULL. Therefore
+/// each returned set contains a column that is never NULL in its input.
 fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
     let inputs = plan.children().into_iter();
     let fields =

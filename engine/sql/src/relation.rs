@@ -65,7 +65,7 @@ pub trait Relation: Debug + Send + Sync {
         self.scan(columns, batch)
     }
 
-    /// Returns the origin of each of `len` rows, starting with the row `first`. The origin of a row is the number of
+    /// Returns the origin of each of `len` rows, starting with the row `first`. The origin of a row is the index of
     /// the stored row from which the writer copies the cells.
     fn origins(&self, first: u64, len: usize) -> Vec<u64>;
 }

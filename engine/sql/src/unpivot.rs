@@ -127,7 +127,7 @@ impl Unpivot {
         passes.flatten()
     }
 
-    /// Returns the rows for the unpivoted column `index`, which is the column `at` of `batch`.
+    /// Returns the rows for the unpivoted column with this `index` in `values`. It is the column `at` of `batch`.
     fn batch(
         &self,
         batch: &RelationBatch,

@@ -1,4 +1,4 @@
-//! Calls of all functions with arguments of all types and numbers either return a value or fail with a message of `prep`.
+//! All functions, called with arguments of any type and count, return a value or fail with a message of `prep`.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;

@@ -40,7 +40,8 @@ const FUNCTIONS: [&str; 24] = [
     "tanh(u)",
 ];
 
-/// Returns 1,000 doubles from -1 to 1, and 1,000 doubles up to 1e15. Only exact operations compute them.
+/// Returns 1,000 doubles from -1 to 1, and 1,000 doubles up to 1e15. Each operation here is exact, so the doubles are the
+/// same on all processors.
 fn arguments() -> (ArrayRef, ArrayRef) {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut next = || {

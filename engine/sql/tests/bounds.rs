@@ -105,7 +105,7 @@ fn tables() -> Tables {
 }
 
 #[tokio::test]
-async fn no_call_takes_more_memory_than_the_query() {
+async fn function_calls_stay_near_the_memory_limit() {
     let tables = tables();
     let list = include_str!("../src/functions/list.txt");
     let before = peak();
@@ -115,7 +115,7 @@ async fn no_call_takes_more_memory_than_the_query() {
         let ["scalar", name, call, ..] = fields.as_slice() else {
             continue;
         };
-        // The time of `levenshtein` is proportional to the product of the lengths, and its value is only a number.
+        // Skip `levenshtein`: its time is proportional to the product of the lengths, and its value is only a number.
         if name.starts_with("levenshtein") {
             continue;
         }

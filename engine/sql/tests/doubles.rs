@@ -38,7 +38,7 @@ const STATISTICS: [(&str, f64); 6] = [
 ];
 
 #[tokio::test]
-async fn statistics_are_exact_fractions() {
+async fn statistics_are_exact_values_rounded_once() {
     let x = [0.1, 1e16, -3.7, 1e-300, 2.5, -1e16, 7.25e8, 0.1];
     let y = [1.5, 2.25, -1e5, 0.3, 1e-8, 4.0, 3.0, 0.7];
     let ones = Arc::new(Int64Array::from(vec![1; 8])) as ArrayRef;

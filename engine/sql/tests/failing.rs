@@ -39,7 +39,8 @@ fn tables(bad: i64) -> Tables {
     BTreeMap::from([("t".to_owned(), t), ("u".to_owned(), u)])
 }
 
-/// Queries with a placeholder for an expression that fails, one for each clause and each operator above it.
+/// Queries with a placeholder for an expression that fails. The placeholder is in a different clause of each query, or
+/// below a different operator.
 const QUERIES: [&str; 12] = [
     "SELECT {} AS x FROM t",
     "SELECT a FROM t WHERE {} > 0",

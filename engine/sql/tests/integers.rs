@@ -135,7 +135,8 @@ impl Expression {
         }
     }
 
-    /// Returns whether all operands contain columns. SQL treats a literal without a column as an integer.
+    /// Returns whether every operation has a column in an operand. SQL computes an operation on literals alone with
+    /// integers, not doubles.
     fn is_of_columns(&self) -> bool {
         match self {
             A | B | Literal(_) => true,

@@ -221,7 +221,7 @@ async fn queries_stay_within_the_memory_limit() {
             _ => panic!("{text}: {found:?}, not {expected:?}"),
         }
         let taken = peak().saturating_sub(before) / MB;
-        // The limit of the query is 64 MB. The tables and the returned rows need up to 150 MB.
+        // The memory limit of the query is 64 MB. The tables and the returned rows need up to 150 MB in addition.
         assert!(taken < 64 + 150, "{text} takes {taken} MB");
     }
     // The rows are the same with sufficient memory and, if the query succeeds, with a smaller limit.
@@ -355,7 +355,7 @@ async fn not_in_handles_missing_values() {
 
 /// Window functions that are evaluated on a few partitions at a time return the same values as on all rows at once.
 ///
-/// Partitions contain one row, some rows, or most rows.
+/// Partitions contain 3 rows, 400 rows, a third of the rows, or most rows.
 #[tokio::test]
 async fn windows_are_computed_partition_by_partition() {
     let tables = tables();

@@ -137,7 +137,8 @@ impl Relation for Counted {
     }
 }
 
-/// Sides with equal rows are read once and not kept in memory. Sides with different rows are read again and joined.
+/// Sides with equal rows are read once and not kept in memory. If a row differs, both sides are read again and joined.
+/// Sides of different lengths are joined at once.
 #[tokio::test]
 async fn sides_with_equal_rows_are_not_joined() {
     let row = |number: i64| (Some(format!("images/train/{number:012}.png")), Some(number));
@@ -156,7 +157,7 @@ async fn sides_with_equal_rows_are_not_joined() {
             .map(|(name, table)| (name.to_owned(), table.clone() as Arc<dyn Relation>))
             .collect();
         let text = "SELECT name FROM one EXCEPT SELECT name FROM other";
-        // The rows of equal sides do not fit into the smaller limit.
+        // For equal sides, set a memory limit that their rows exceed.
         let memory = if expected == [1, 1] && others.len() == rows.len() {
             1 << 20
         } else {

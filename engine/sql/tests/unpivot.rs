@@ -90,7 +90,7 @@ async fn defined(tables: &Tables, values: &[String]) -> Vec<RecordBatch> {
 }
 
 #[tokio::test]
-async fn the_rows_are_those_of_the_definition() {
+async fn unpivoted_rows_are_those_of_the_defining_query() {
     let mut random = Random(29);
     for case in 0..200 {
         let count = 1 + random.below(6);

@@ -48,7 +48,7 @@ impl Description {
         if let (Some(requirements), false) = (&self.requirements, self.is_complete) {
             params["requirements"] = serde_json::json!(requirements);
         }
-        // Only descriptions with requirements state the number of rows of a submission.
+        // Without requirements, the text is the same as that of version 1.
         let version = 1 + u32::from(self.requirements.is_some());
         let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
         FunctionStep::new("description", version, params, run)

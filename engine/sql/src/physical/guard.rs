@@ -24,7 +24,7 @@ const EMPTY_BATCH_BYTES: usize = 1 << 10;
 pub(crate) struct Guard {
     /// Number of copies of each row that the operator above stores without reserving their memory.
     copies: usize,
-    /// The expected number of rows, to which an error extrapolates the needed memory.
+    /// Expected number of rows. If memory runs out before, the error message extrapolates the used memory to all rows.
     rows: Option<u64>,
 }
 
@@ -43,7 +43,8 @@ impl Guard {
         Guard { rows, copies: 0 }.above(input)
     }
 
-    /// States the order of rows for an operator that requires one. `None` states no order.
+    /// Guards `input`, and states `order` as the order of its rows for an operator that requires a stated order. Does not
+    /// sort. `None` states no order.
     pub(crate) fn ordered(input: Plan, order: Option<LexOrdering>) -> Plan {
         let properties = properties_with(input.schema(), order);
         Node::plan(Guard::default(), vec![input], properties)

@@ -43,7 +43,7 @@ impl Scan {
         schema: SchemaRef,
         any_order: bool,
     ) -> Plan {
-        // Origins and row numbers depend on the positions of the rows.
+        // Origins and row numbers depend on the positions of the rows, so they require the row order.
         let has_only_values = scanned
             .iter()
             .all(|kind| matches!(kind, ScanColumn::Value(_)));

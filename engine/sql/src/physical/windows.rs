@@ -150,7 +150,7 @@ impl PartitionStream {
         Ok(())
     }
 
-    /// Returns the first row of the last partition in `batch`, unless this partition begins in `pending`.
+    /// Returns the index in `batch` of the first row of its last partition. `None` if this partition begins in `pending`.
     fn last_partition(&self, batch: &RecordBatch) -> Result<Option<usize>> {
         let keys = self.keys(batch)?;
         let last = partition(&keys)?.ranges().last().map_or(0, |one| one.start);

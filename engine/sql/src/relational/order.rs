@@ -96,7 +96,8 @@ impl Relational {
         }
     }
 
-    /// Returns a key of GROUP BY or DISTINCT that `keys` lacks to determine the order.
+    /// If the rows have no order, returns a key of GROUP BY or DISTINCT that is not in `keys`. Without this key, a sort by
+    /// `keys` does not determine the order.
     pub(crate) fn missing_key(&self, keys: &[SortKey]) -> Option<ColumnId> {
         let RowOrder::Keys(unique) = &self.order else {
             return None;
@@ -104,7 +105,8 @@ impl Relational {
         unique.iter().copied().find(|key| !names(keys, *key))
     }
 
-    /// Sorts by `keys`. Rows with equal keys keep their order, or are sorted by the keys of GROUP BY.
+    /// Sorts by `keys`. Rows with equal keys keep their order. If they have no order, they are sorted by the keys of
+    /// GROUP BY.
     pub(crate) fn sorted(
         self,
         keys: Vec<SortKey>,
@@ -113,7 +115,7 @@ impl Relational {
         let mut keys = distinct(keys);
         let has_all = || self.columns.iter().all(|column| names(&keys, *column));
         if matches!(self.order, RowOrder::Lost(_)) && has_all() {
-            // Rows with equal keys are equal, so they can be exchanged.
+            // The keys are all columns, so rows with equal keys are identical, and their order does not matter.
             return Ok(Relational {
                 columns: Arc::clone(&self.columns),
                 order: RowOrder::Arrival,

@@ -73,7 +73,7 @@ fn filtered(plan: Relational, condition: Expr) -> Relational {
     Relational::above(&plan, [], node)
 }
 
-/// Replaces the node of a plan by a node with the same columns and the same order.
+/// Replaces the node of a plan. The new node must have the same columns and the same order.
 fn replaced(plan: Relational, node: impl FnOnce(&Node) -> Node) -> Relational {
     let node = Arc::new(node(&plan.node));
     Relational { node, ..plan }

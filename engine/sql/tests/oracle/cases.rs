@@ -1,4 +1,5 @@
-//! Test cases as text: tables, a query and its rows. `defects.txt` contains cases, and differences are printed as cases.
+//! Test cases as text: tables, a query and its rows. `defects.txt` contains cases. If the engine returns wrong rows for a
+//! random query, the query is printed as a case.
 //!
 //! ```text
 //! # A comment.

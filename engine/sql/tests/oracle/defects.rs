@@ -61,7 +61,8 @@ pub const FOREIGN_WORDS: [&str; 19] = [
     "Literal types",
 ];
 
-/// Restricting the rows of a subquery repeats the outer query in the plan, but without its other subqueries.
+/// If a subquery can fail, the plan joins it with a copy of the outer query, to remove rows that the outer query does not
+/// need. The copy must not contain the other subqueries, or the plan would grow exponentially.
 #[tokio::test]
 async fn the_plan_of_many_subqueries_that_can_fail_is_small() {
     let database = Database {

@@ -555,7 +555,7 @@ pub fn call(call: Call, mut values: Row) -> Evaluated<Value> {
         Call::Sum => checked_sum(&values).ok_or(Fault::Overflow)?,
         Call::Average => average(&values),
         Call::Min | Call::Max => {
-            // Of two equal numbers, -0.0 is less than 0.0.
+            // -0.0 and 0.0 compare as equal, but `min` and `max` treat -0.0 as less.
             let by_sign = |value: &Value| match value {
                 Value::Number(number) => number.is_nan() || number.is_sign_positive(),
                 _ => true,

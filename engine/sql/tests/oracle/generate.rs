@@ -40,7 +40,7 @@ impl ScopeColumn {
 #[derive(Debug, Clone)]
 pub struct Level {
     pub columns: Vec<ScopeColumn>,
-    /// The order of FROM. Keys are indices of `columns`.
+    /// The order of the rows of FROM. [`Order::Keys`] contains indices of `columns`.
     pub order: Order,
     /// Number of columns in the rows of FROM, including columns that expressions cannot use.
     pub width: usize,
@@ -238,7 +238,7 @@ impl<'a> Generator<'a> {
     fn sort(&mut self, query: &mut Query, keys: Option<&[(Expr, Kind)]>) {
         let is_set = matches!(query.body, Body::Set { .. });
         let needed = match (&query.order, keys) {
-            // Rows that are equal in all columns can be exchanged.
+            // A sort by all columns determines the order, because rows with equal keys are identical.
             (Order::Undefined, None) if is_set && self.chance(60) => {
                 (0..query.columns.len()).collect()
             }
@@ -527,7 +527,7 @@ impl<'a> Generator<'a> {
             (Source::Query(Box::new(query)), columns, order, None)
         } else {
             let count = self.database.tables.len();
-            // The last table is empty, and so are most queries over it.
+            // The last table is chosen rarely, because it is empty, and most queries over it return no rows.
             let index = match self.chance(6) {
                 true => count - 1,
                 false => self.below(count - 1),
@@ -813,7 +813,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// A SELECT without GROUP BY is grouped only if it calls an aggregate.
+/// Marks a SELECT as ungrouped if it has no GROUP BY and calls no aggregate.
 fn ungrouped_without_aggregate(select: &mut Select, mut own: Level) -> Level {
     let mut has_aggregate = !select.group_by.is_empty();
     for expr in select.exprs().chain(&select.having) {

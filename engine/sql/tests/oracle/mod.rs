@@ -1,4 +1,4 @@
-//! Compares random queries with their evaluation by definition.
+//! Compares the engine's rows for random queries with an evaluation by the definition of SQL.
 //!
 //! `generate` and `expressions` generate a query as a tree (`tree`), `print` prints it, and `evaluate` computes its rows
 //! and their order with nested loops. The engine must return the same rows with nine settings of memory, batch size and
@@ -141,7 +141,7 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
         let mut setting = settings(true, 0).remove(0);
         setting.requested = RequestedRows::Values;
         match run(session, &query, &memories, &setting).await {
-            // The engine finds an order, for example by keys of a group that are not selected.
+            // The engine finds an order that is not documented, for example by keys of a group that are not selected.
             Outcome::Rows(_) => is_ordered = true,
             Outcome::Rejected(_) | Outcome::Memory(_) => {}
             Outcome::Failed(_) if expected.rows.is_err() => {}
@@ -172,7 +172,7 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
             }
             (Outcome::Rejected(_), _) => return different("rejected in the run", detail(&found)),
             (Outcome::Panicked(_), _) => return different("panic", detail(&found)),
-            // The engine evaluates a subquery inside another one even if no row needs its value.
+            // The engine may evaluate a subquery inside another one, and so fail, even if no row needs its value.
             (Outcome::Failed(message), Ok(_))
                 if expected.has_doubt
                     || text.matches("(SELECT").count() > 1

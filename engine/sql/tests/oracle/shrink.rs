@@ -147,7 +147,7 @@ impl Cut {
                     .items
                     .iter()
                     .all(|item| matches!(item, Item::Expr(..)));
-                // Other queries can use the columns of a subquery.
+                // Only the outermost query may lose columns, because other queries can use the columns of a subquery.
                 let is_root = self.depth == 1;
                 if is_root && count > 1 && is_plain && !has_positions && expr_only {
                     for index in 0..count {

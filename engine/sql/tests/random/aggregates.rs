@@ -194,7 +194,7 @@ impl Generator {
             rows.sort_by(|a, b| compare(a, b));
             rows.iter().map(|row| value.of(row)).collect::<Vec<Value>>()
         };
-        // DataFusion sorts the rows once for all aggregates of this kind.
+        // All `string_agg` and `nth_value` of one SELECT need the same ORDER BY, so at most one of them is generated.
         let which = match std::mem::replace(&mut self.has_sorting_call, true) {
             true => [1, 3][self.below(2)],
             false => self.below(4),

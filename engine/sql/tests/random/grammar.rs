@@ -79,7 +79,7 @@ pub struct Generator {
     rate: u64,
     /// Whether the first table has so many rows that operators need temporary files.
     pub is_large: bool,
-    /// Whether the current SELECT calls an aggregate for which DataFusion sorts the rows.
+    /// Whether the current SELECT already calls an aggregate with an ORDER BY.
     pub has_sorting_call: bool,
 }
 
@@ -226,7 +226,7 @@ impl Generator {
             "WITH ORDINALITY",
             "SAMPLE 0.5",
         ]);
-        // SAMPLE comes before the alias, where the parser accepts some variants of it.
+        // TABLESAMPLE and SAMPLE follow the alias. The other clauses precede it.
         let text = if suffix.contains("SAMPLE") {
             format!("{name} AS {alias}{suffix}")
         } else {

@@ -1,4 +1,4 @@
-//! Compares random queries with an independent evaluation.
+//! Compares the engine's rows for random queries with an independent evaluation.
 //!
 //! A grammar generates each query clause by clause. At the same time, its rows are computed row by row, without
 //! DataFusion (`grammar`, `value`).
@@ -30,7 +30,7 @@ use table::{HEAD, Memories, RequestedRows, memories, rows};
 
 /// Number of queries.
 const QUERIES: u64 = 160;
-/// Interval of the queries that read the large table.
+/// A query reads the large table if its seed is a multiple of this number.
 const LARGE_TABLE_INTERVAL: u64 = 50;
 
 const MB: u64 = 1 << 20;

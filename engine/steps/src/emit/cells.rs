@@ -243,7 +243,7 @@ pub(crate) struct ResultRow<'a> {
 }
 
 impl<'a> ResultRow<'a> {
-    /// Returns the cells that differ between rows of the batch, and the cells that are the same in all rows.
+    /// Returns the cells that may differ between rows of the batch, and the last cells, which are the same in all rows.
     pub fn varying_and_shared(self) -> (&'a [Cell<'a>], &'a [Cell<'a>]) {
         self.cells.split_at(self.varying)
     }

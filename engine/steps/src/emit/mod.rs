@@ -216,7 +216,7 @@ mod lines_tests {
     }
 
     #[test]
-    fn only_false_omits_the_last_line_break() {
+    fn only_false_omits_a_line_break() {
         assert!(is_false(&Cell::Bool(false)));
         assert!(is_false(&Cell::Slice(b"False", ColumnType::Bool)));
         for cell in [

@@ -61,7 +61,7 @@ struct SharedState {
 
 enum ChunkSource {
     Available(Chunks<SequentialReader>),
-    /// A reader waits for a chunk, or inflates it.
+    /// A reader has taken the source to get the next chunk. Other readers that need this chunk wait.
     Taken,
     /// The member ended, or decoding failed. A reader that needs more bytes then decodes the member with its own decoder,
     /// which returns the end or the error.

@@ -27,7 +27,7 @@ pub struct TreeState {
     pub public: PathSummary,
     /// Private files that are missing or changed.
     pub private: PathSummary,
-    /// Whether the description is missing or changed. It is not in `public`, because users may replace it.
+    /// Whether the description is missing or changed. The field `public` omits it, because users may replace it.
     pub is_description_replaced: bool,
     /// Published directories that are missing.
     pub missing_directories: PathSummary,
@@ -207,7 +207,7 @@ impl TreeExamination<'_> {
             },
         };
         let current = Manifest::read(self.data_dir, &self.manifest.competition);
-        // Another process may have published since `self.manifest` was read. Then keep the newer records of this
+        // Another process may have published since `self.manifest` was read. Then keep the newer records of that
         // process.
         if matches!(current, Ok(Some(current)) if current == *self.manifest) {
             let _ = record.write(&home);

@@ -105,7 +105,7 @@ pub(super) fn replace_with(
     if let Some(time) = time {
         file.as_file().set_modified(time).map_err(&failed)?;
     }
-    // A shared file system may report write errors later.
+    // A shared file system may report a write error only when the file is synchronised.
     if prep_cache::is_shared(home) {
         file.as_file().sync_data().map_err(&failed)?;
     }

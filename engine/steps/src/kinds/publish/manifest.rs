@@ -60,10 +60,10 @@ pub struct Manifest {
     /// Digests of `public` and `private`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,
-    /// The origin of the tree. `None` until its run has ended.
+    /// The origin of the tree. `None` until the run that published the tree has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<DataOrigin>,
-    /// How the tree was prepared. `None` until its run has recorded it.
+    /// How the tree was prepared. `None` until the run that published the tree has recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationRecord>,
     /// The published outputs.
@@ -219,7 +219,7 @@ impl Manifest {
         self
     }
 
-    /// Returns the files of the record, as pairs of name and content, for a copy of the tree on another machine. Omits
+    /// Returns name and content of the manifest and of the listing, for a copy of the tree on another machine. Omits
     /// facts about this machine, such as paths, times and inodes. Therefore equal trees have equal records.
     pub fn for_copy(&self, data_dir: &Path) -> io::Result<[(&'static str, Vec<u8>); 2]> {
         let manifest = Manifest {

@@ -129,7 +129,7 @@ pub(crate) struct Publish {
     pub boot: Option<String>,
     /// The outputs: the name of the input, and the path below `prepared` (`public/train.csv`, `public/images/`).
     pub outputs: Vec<(String, String)>,
-    /// The unpacked archives, like `outputs`. A file that is also part of an output is published once.
+    /// The unpacked archives, as pairs like those of `outputs`. A file that is also part of an output is published once.
     pub expanded: Vec<(String, String)>,
     /// Digests that the tree must have. `None` allows every tree.
     pub locked: Option<Trees>,

@@ -142,7 +142,7 @@ pub enum Verify {
 }
 
 impl RememberedOptions {
-    /// Fills options that are not set with those of `others`.
+    /// Takes each option that is not set from `others`.
     #[must_use]
     pub fn or(self, others: RememberedOptions) -> RememberedOptions {
         RememberedOptions {
@@ -155,7 +155,7 @@ impl RememberedOptions {
         }
     }
 
-    /// Removes options that `others` set.
+    /// Removes the options that are set in `others`.
     #[must_use]
     pub fn without(self, others: &RememberedOptions) -> RememberedOptions {
         fn unless<T, U>(value: Option<T>, other: &Option<U>) -> Option<T> {

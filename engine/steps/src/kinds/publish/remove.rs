@@ -98,7 +98,7 @@ impl Remover {
         let Some(_guard) = prep_cache::try_lock_at(&lock)? else {
             return Ok(None);
         };
-        // Processes that wait for the lock notice that its file is gone.
+        // The lock file can be deleted, too: processes that wait for the lock notice that its file is gone.
         for path in paths.iter().chain([&lock]) {
             self.delete(path)?;
         }

@@ -47,7 +47,7 @@ pub fn verify_after_restart(
 ) -> Result<VerifiedTree, StepError> {
     let home = data_dir.join(competition);
     let Some(_lock) = prep_cache::try_lock_at(&lock_file(&home))? else {
-        // The other process may be changing the tree.
+        // Another process holds the lock, and may be changing the tree.
         return Ok(VerifiedTree::Busy);
     };
     let read = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
@@ -110,7 +110,7 @@ pub fn invalidate(
 ) -> Result<(), ManifestError> {
     let (home, now) = (data_dir.join(competition), SystemTime::now());
     let Some(_lock) = prep_cache::try_lock_at(&lock_file(&home))? else {
-        // If the other process keeps the damaged file, the next check finds the damage again.
+        // Another process is publishing. If it keeps a damaged file, the next check finds the damage again.
         return Ok(());
     };
     let listing = PublishedListing::read(&home)?;
