@@ -148,7 +148,7 @@ impl Unpivot {
     }
 }
 
-/// The rows that a pass over the table has read, and a stream of its other rows.
+/// The rows that a pass over the table has read, and a stream of the table's other rows.
 struct Pass {
     kept: Vec<RelationBatch>,
     rest: Batches<RelationBatch>,

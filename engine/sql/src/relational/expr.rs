@@ -243,7 +243,7 @@ fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Functions that cannot fail. Therefore plans may evaluate them for rows that the query would remove before.
+/// Functions that cannot fail. Therefore plans may evaluate them even for rows that the query removes.
 const INFALLIBLE: [&str; 14] = [
     "canonical_key",
     "character_length",

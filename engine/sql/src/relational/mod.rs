@@ -87,7 +87,7 @@ pub(crate) enum Node {
         input: Relational,
         keys: Vec<SortKey>,
     },
-    /// Some rows of an input that arrives in order.
+    /// Some rows of the input, which must arrive in order.
     Limit {
         input: Relational,
         skip: u64,
@@ -209,7 +209,7 @@ impl Relational {
         }
     }
 
-    /// Groups the rows by `keys`. Each key is a new column, with the column of `self` that contains its values.
+    /// Groups the rows by `keys`. Each key is a pair: a new column, and the column of `self` that contains its values.
     pub(crate) fn aggregated(
         self,
         keys: Vec<(ColumnId, ColumnId)>,

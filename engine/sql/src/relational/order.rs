@@ -36,7 +36,7 @@ pub(crate) fn needs_order_by(name: &str) -> QueryError {
 }
 
 impl Relational {
-    /// Adds a sort if the rows may not arrive in their order. Returns an error if the rows have no order.
+    /// Adds a sort unless the rows are known to arrive in their order. Returns an error if the rows have no order.
     pub(crate) fn arranged(self) -> Result<Relational, QueryError> {
         match &self.order {
             RowOrder::Arrival => Ok(self),
@@ -233,7 +233,7 @@ impl Relational {
     }
 }
 
-/// Removes keys whose column is an earlier key.
+/// Removes each key whose column is also the column of an earlier key.
 pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     let mut distinct: Vec<SortKey> = Vec::with_capacity(keys.len());
     for key in keys {

@@ -174,7 +174,7 @@ const ROWS: i64 = 30_000;
 
 type Pairs = Vec<(i64, i64)>;
 
-/// Returns a table of `count` rows that is not sorted by any of its columns.
+/// Returns `count` rows with two numbers, the second below `keys`. The rows are sorted by neither number.
 fn shuffled(count: i64, keys: i64) -> Pairs {
     let rows = (0..count).map(|row| ((row * 7919) % count, (row * 104_729) % keys));
     rows.collect()
@@ -208,7 +208,8 @@ async fn integers(
 
 /// The row order of a query is the same for each memory limit and batch size.
 ///
-/// The inner table is smaller or larger than the outer table, because a join reads the smaller table first.
+/// Tests one inner table that is smaller than the outer table, and one that is larger, because a join reads the smaller
+/// table first.
 #[tokio::test]
 async fn correlated_subqueries_keep_the_order_with_any_memory_and_batch_size() {
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Compares the engine's rows for random queries with an evaluation by the definition of SQL.
+//! Compares the engine's rows for random queries with a simple evaluation that follows the definition of each clause.
 //!
 //! `generate` and `expressions` generate a query as a tree (`tree`), `print` prints it, and `evaluate` computes its rows
 //! and their order with nested loops. The engine must return the same rows with nine settings of memory, batch size and

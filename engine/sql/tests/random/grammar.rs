@@ -157,7 +157,7 @@ impl Generator {
         self.foreign.len()
     }
 
-    /// Forgets invalid clauses in generated expressions that the query does not use.
+    /// Forgets all invalid clauses but the first `count`. The query must not use the expressions that contain the others.
     pub fn forget_foreign(&mut self, count: usize) {
         self.foreign.truncate(count);
     }

@@ -171,7 +171,7 @@ impl Generator {
         let value = self.expr(kind, scope, 1);
         let which = self.below(12);
         if !matches!(which, 3 | 4) {
-            // Some functions do not use the generated value.
+            // Only `lag`, `lead` and `first_seen` use the generated value.
             self.forget_foreign(foreign);
         }
         let (text, kind, values) = match which {

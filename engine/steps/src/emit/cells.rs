@@ -291,7 +291,7 @@ const NOTIFY_AFTER: ReadVolume = ReadVolume {
 /// The stored row that was parsed last. Neighbouring cells usually come from the same row.
 #[derive(Default)]
 struct RowCells<'a> {
-    /// The table, and the number of the row in it.
+    /// The table, and the index of the row in it.
     row: Option<(*const TextTable, u64)>,
     /// The cells of the row up to the last one that was requested.
     cells: Vec<&'a [u8]>,
@@ -395,7 +395,7 @@ impl<'a> TypedArray<'a> {
         }
     }
 
-    /// Returns the number of the stored row from which the cell is copied.
+    /// Returns the index of the stored row from which the cell is copied.
     fn origin(&self, row: usize) -> Option<u64> {
         match self {
             TypedArray::UInt64(array) => value_at(*array, row),

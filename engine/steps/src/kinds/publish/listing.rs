@@ -218,7 +218,7 @@ impl PublishedListing {
 
     /// Adds entries for the files of `desired` with these `indices`, which must be sorted.
     ///
-    /// The caller stores this listing before it writes the files. If the publication is interrupted, a later
+    /// The caller must store this listing before it writes the files. If the publication is interrupted, a later
     /// publication then recognises these files.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {

@@ -34,7 +34,7 @@ use super::preparation::PreparationRecord;
 pub const MANIFEST_FILE: &str = "prepared.json";
 const VERSION: u32 = 2;
 
-/// The content of a competition's `prepared` directory.
+/// Describes the content of a competition's `prepared` directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     version: u32,
@@ -179,7 +179,7 @@ impl Manifest {
         directories.collect()
     }
 
-    /// Returns the manifest of a tree that is known to be on disk.
+    /// Records that the files of the tree are known to be on disk.
     pub(super) fn into_durable(self) -> Manifest {
         Manifest {
             boot: None,
