@@ -117,7 +117,7 @@ fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
         let keys = sort.expr().iter().map(|key| column(&key.expr));
         let keys: BTreeSet<usize> = keys.flatten().collect();
-        // If the keys are all columns, rows with equal keys are identical, so their order does not matter.
+        // If the keys contain all columns, rows with equal keys are identical, so their order does not matter.
         let has_all = keys.len() == plan.schema().fields().len();
         return Ok(Facts {
             is_ordered: has_all || first.differ_in(&keys),

@@ -11,8 +11,8 @@ pub(crate) struct Origin {
     pub column: String,
     /// Keys of JSON objects and positions in lists. Empty for the entire value.
     pub path: Vec<String>,
-    /// The names of the tables through which the value was traced back to `table`, each of which is a part of the next in a
-    /// split. The smallest part is first. Empty if the value is in all rows of `table`.
+    /// The names of the split tables through which the value was traced back to `table`, from the smallest part to the
+    /// largest. Empty if the value is in all rows of `table`.
     pub parts: Vec<String>,
 }
 

@@ -24,7 +24,7 @@ const EMPTY_BATCH_BYTES: usize = 1 << 10;
 pub(crate) struct Guard {
     /// Number of copies of each row that the operator above stores without reserving their memory.
     copies: usize,
-    /// Expected number of rows. If memory runs out before, the error message extrapolates the used memory to all rows.
+    /// Expected number of rows. If memory runs out earlier, the error message extrapolates the used memory to all rows.
     rows: Option<u64>,
 }
 

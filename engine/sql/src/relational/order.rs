@@ -115,7 +115,7 @@ impl Relational {
         let mut keys = distinct(keys);
         let has_all = || self.columns.iter().all(|column| names(&keys, *column));
         if matches!(self.order, RowOrder::Lost(_)) && has_all() {
-            // The keys are all columns, so rows with equal keys are identical, and their order does not matter.
+            // The keys contain all columns, so rows with equal keys are identical, and their order does not matter.
             return Ok(Relational {
                 columns: Arc::clone(&self.columns),
                 order: RowOrder::Arrival,

@@ -62,7 +62,7 @@ pub struct Select {
     /// The tables separated by commas. Empty for a SELECT without FROM.
     pub from: Vec<From>,
     pub filter: Option<Expr>,
-    /// The keys of GROUP BY. A key with a position is printed as this position of the equal item, as in `GROUP BY 1`.
+    /// The keys of GROUP BY. A key with the index of an item is printed as the item's position, as in `GROUP BY 1`.
     pub group_by: Vec<(Expr, Option<usize>)>,
     /// Whether the rows are aggregated, with or without keys.
     pub is_grouped: bool,

@@ -142,7 +142,7 @@ pub enum Verify {
 }
 
 impl RememberedOptions {
-    /// Takes each option that is not set from `others`.
+    /// For each option that is not set, takes the value from `others`.
     #[must_use]
     pub fn or(self, others: RememberedOptions) -> RememberedOptions {
         RememberedOptions {
