@@ -69,7 +69,6 @@ pub enum StoreError {
         /// The owner and mode of the file or directory that prevents the action, if known.
         obstacle: Option<String>,
         /// How to join the group that may do the action. `None` if joining a group would not help.
-        /// it.
         group: Option<String>,
         /// The operating system's error.
         source: io::Error,

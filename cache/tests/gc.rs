@@ -257,7 +257,7 @@ fn records_of_removed_source_files_are_removed() -> Outcome {
     fs::create_dir(&disk)?;
     fs::write(disk.join("a.zip"), "bundle")?;
     store.ingest(&disk.join("a.zip"), true, &|_| Ok(()))?;
-    // The digest of a name is known without the file.
+    // A record with a name remains after its file is removed.
     let named = store.ingest(&gone, true, &|_| Ok(()))?;
     store.name_source("a competition", &named)?;
     fs::remove_file(&gone)?;

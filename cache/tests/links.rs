@@ -228,8 +228,8 @@ fn objects_can_be_opened_and_published_concurrently() -> Outcome {
 /// preloaded library ([`faults`]) delays one file access until the test has acted.
 const ROOT: &str = "PREP_GATED";
 
-/// Runs `test` again in another process. There, the first access of the kind `meets` to a path that contains `part`
-/// waits.
+/// Runs `test` again in another process. There, the first file access of the kind `meets` (`r`: read, `c`: create) waits
+/// if its path contains `part`.
 fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
     let library = match faults::library(root) {
         Ok(library) => library,
@@ -292,7 +292,8 @@ fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
     Ok(())
 }
 
-/// The first process replaces the object with a copy, so the second one's file has only the published name.
+/// The first process replaces the object with a copy. After that, the file that the second process opened has only
+/// the published name.
 #[test]
 fn file_with_only_a_published_name_is_not_private() -> Outcome {
     let content = b"id,label\n1,a\n";

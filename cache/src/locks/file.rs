@@ -68,11 +68,11 @@ impl Drop for LockGuard {
     /// Unlocks the file explicitly, because closing the file may not be enough. While another thread starts a child
     /// process, the child shares the open file until it executes its own program.
     fn drop(&mut self) {
-        // The lease is released first, so that the next holder of the file lock finds it free.
+        // The lease is released first, so that the next holder of the file lock finds no lease.
         self.lease = None;
         if let Some(file) = &self.file {
             if self.removes && is_file_at(file, &self.path).unwrap_or(false) {
-                // If the file remains, the next holder uses it.
+                // If the removal fails, the next holder uses the remaining file.
                 let _ = std::fs::remove_file(&self.path);
             }
             // After an error, the lock ends when the last process that shares the file closes it.
@@ -135,8 +135,8 @@ fn close_to_readers(file: &File) {
     let writable = found.mode() & WRITE;
     let mode = writable << 1 | writable;
     if found.mode() & 0o777 != mode {
-        // Only the owner can change the mode, so the call fails for other users. The owner has made this call before
-        // them, because the process that creates the file also locks it.
+        // Only the owner can change the mode, so the call fails for other users. The error is ignored, because the owner
+        // made this call when creating the file.
         let _ = file.set_permissions(PermissionsExt::from_mode(mode));
     }
 }

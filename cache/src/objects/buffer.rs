@@ -7,7 +7,7 @@ use memmap2::{Mmap, MmapMut};
 
 /// An append-only buffer with a fixed capacity. A page of the buffer takes up memory only after its first byte is written.
 ///
-/// On Linux, the buffer requests huge pages. With huge pages, the first writes take a fifth of the time, and random reads
+/// On Linux, the buffer requests huge pages. With huge pages, filling the buffer takes a fifth of the time, and random reads
 /// are faster.
 pub struct Buffer {
     pages: MmapMut,

@@ -123,9 +123,9 @@ fn falls_back(error: &io::Error) -> bool {
         || matches!(error.kind(), ErrorKind::TooManyLinks | ErrorKind::NotFound)
 }
 
-/// Returns whether every file on the device would fail with this error in the same mode.
+/// Returns whether publishing in the same mode would fail with this error for every file on the device.
 fn is_for_all(error: &io::Error) -> bool {
-    // The file system does not know the request to create a reflink.
+    // `ENOTTY`: the file system does not know the ioctl that creates a reflink.
     let not_an_ioctl = Some(rustix::io::Errno::NOTTY.raw_os_error());
     error.raw_os_error() == not_an_ioctl
         || matches!(

@@ -519,7 +519,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scope_is_a_directory_whatever_its_path() -> Result<(), Box<dyn std::error::Error>> {
+    fn two_paths_of_one_directory_give_the_same_scope() -> Result<(), Box<dyn std::error::Error>> {
         let temp = tempfile::tempdir()?;
         let (one, other) = (temp.path().join("one"), temp.path().join("other"));
         let before = HistoryScope::new("v1", &one.join("inner"));

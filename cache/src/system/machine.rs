@@ -332,7 +332,7 @@ mod stamp_tests {
             // A program set the modification time.
             (&[seconds, fine], 0),
             (&[fine], 0),
-            // 990 milliseconds: the clock may show hundredths of a second, and a tick has passed.
+            // The zeros suggest ticks of 10 ms, but a tick is assumed to take at least 20 ms, of which 10 ms have passed.
             (&[999_990_000_000], 10),
             // The time is from a clock that is ahead.
             (&[2_000_000_000_001], 20),

@@ -14,8 +14,8 @@
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
 //!    is not enough, it removes the least recently used entries with the objects that only they name.
 //!
-//! Step 4 keeps an entry that the last run into a data directory used, and removes only its objects. With the entries, that
-//! data directory stays up to date, even if its bundle no longer exists and no step can run again.
+//! Step 4 keeps an entry that the last run into a data directory used, and removes only its objects. Because the
+//! entries remain, that data directory stays up to date, even if its bundle no longer exists and no step can run again.
 //!
 //! A collection needs exclusive access to the store ([`Store::in_use`]), but objects that were opened earlier remain
 //! readable.
@@ -179,7 +179,7 @@ impl Store {
                     collection.report.records.push(path);
                     continue;
                 }
-                // The objects of an unreadable entry are unknown, so continuing might remove them.
+                // The objects of an unreadable entry are unknown, so the collection might remove them.
                 Err(error) => return Err(error),
             };
             let last_use = seconds(file.last_use.unwrap_or(UNIX_EPOCH))
@@ -218,7 +218,7 @@ impl Store {
         Ok(uses)
     }
 
-    /// Drops unreadable records of sources, and records without a name whose file no longer exists.
+    /// Drops unreadable records of sources, and unnamed records if their file no longer exists.
     fn survey_sources(&self, report: &mut GcReport) -> Result<(), StoreError> {
         for key in stat::list(self.root(), Bucket::Sources)?.digests {
             let is_garbage = match self.load::<SourceRecord>(Bucket::Sources, &key) {
@@ -277,8 +277,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes entries, records and objects, in this order. Removes no object after an error. Marks the entries that stay
-    /// without their objects last, because the disk may have been full before.
+    /// Removes entries, records and objects, in this order. If an entry or record cannot be removed, removes no object.
+    /// Finally marks the entries that stay without their objects, because on a full disk, this needs the freed space.
     pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));

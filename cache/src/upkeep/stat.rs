@@ -34,7 +34,7 @@ pub struct StoreStat {
     pub objects: Amount,
     /// Ledger entries, one per step key.
     pub ledger: Amount,
-    /// Recorded last runs.
+    /// Histories: one per competition, variant and target directory.
     pub history: Amount,
     /// Records of files outside the store.
     pub sources: Amount,
@@ -208,8 +208,8 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes unlocked lock files, and the directories of leases that no process holds. If a process has opened a lock file
-/// before its removal, it notices this and opens the file again.
+/// Removes unlocked lock files, and the directories of leases that no process holds. If a process opened a lock file
+/// before its removal, the process notices the removal and creates a new file.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in entries(&Bucket::Locks.dir(root))? {

@@ -49,7 +49,8 @@ struct File {
 
 const RENAMED: usize = 100;
 
-/// Added to a name that its process no longer uses. In the model, a process announces itself repeatedly under one name.
+/// If a process refers to a file that has been removed, the reference becomes `OLD` plus that process. Otherwise it would
+/// name the next file of the file's owner, because in the model, all files of a process have the same name.
 const OLD: usize = 200;
 
 /// The next step of a process.
@@ -87,7 +88,7 @@ struct Process {
     next: Next,
     status: Status,
     is_shared: bool,
-    /// The processes that requested the lock at the first listing. This process waits only for these.
+    /// The processes that requested the lock at the first listing. This process waits only for these processes.
     rivals: Option<Vec<usize>>,
     heartbeats: u8,
     /// Whether the process was not suspended since it opened its file for the last heartbeat.

@@ -28,15 +28,15 @@ pub struct Counterexample {
 }
 
 struct Visited {
-    /// The number of the previous state on a shortest path, and the step from it. `None` for a start.
+    /// The number of the previous state on a shortest path, and the index of the step from there. `None` for a start.
     from: Option<(usize, usize)>,
     /// The numbers of all states from which a step leads to this state.
     before: Vec<usize>,
     is_goal: bool,
 }
 
-/// Visits all states and returns their number. Fails if a state violates the condition, or if no goal can be reached from
-/// it.
+/// Visits all states and returns their number. Fails if `model` reports a violation for a state, or if no goal can be
+/// reached from a state.
 pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     let mut numbers: HashMap<M::State, usize> = HashMap::new();
     let mut states: Vec<M::State> = Vec::new();

@@ -202,7 +202,8 @@ pub(super) struct ConflictCheck<'a> {
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
     /// Unique tokens of the processes that this process found requesting the lock at its previous check. `None` before the
-    /// first check. This process waits only for these. Processes that announce themselves later find its file and withdraw.
+    /// first check. This process waits only for these processes. Processes that announce themselves later find its file
+    /// and withdraw.
     pub(super) rivals: Option<Vec<String>>,
 }
 

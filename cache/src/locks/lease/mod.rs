@@ -77,8 +77,8 @@ const TIMING: LeaseTiming = LeaseTiming {
     silence: Duration::from_secs(25),
 };
 
-/// If other processes only request the lock too, a process waits at most this long for them to withdraw their requests.
-/// The second constant is the pause between two checks.
+/// If other processes request the lock too, and none of them has it, a process waits at most this long for them to
+/// withdraw their requests. The second constant is the pause between two checks.
 const WITHDRAWAL_LIMIT: Duration = Duration::from_millis(500);
 const WITHDRAWAL_PAUSE: Duration = Duration::from_millis(2);
 
@@ -140,7 +140,7 @@ impl Drop for Lease {
         let holder_file = &self.0;
         holder_file.state.lock().is_released = true;
         holder_file.released.notify_all();
-        // Other processes treat this holder as dead if its file remains.
+        // If the removal fails, other processes eventually treat this holder as dead.
         let _ = fs::remove_file(&holder_file.path);
         if let Some(holders) = holder_file.path.parent() {
             let _ = fs::remove_dir(holders);
@@ -190,7 +190,7 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
     }
     let thread = std::thread::Builder::new().name("lease".to_owned());
     let holder = Arc::clone(holder_file);
-    // Without the thread, `is_lost` writes the heartbeats.
+    // If the system cannot start the thread, only `is_lost` writes heartbeats.
     let _ = thread.spawn(move || holder.keep_alive());
     Ok(Ok(lease))
 }

@@ -94,14 +94,14 @@ fn lock_of_a_dead_machine_is_free_after_the_silence() -> Outcome {
     Ok(())
 }
 
-/// The process of an empty file has not checked for conflicts yet, and will find the file of the new holder.
+/// A process whose lease file is still empty has not checked for conflicts yet, and will find the new holder's file.
 #[test]
 fn empty_file_is_not_a_conflict() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
     fs::create_dir(&holders)?;
     fs::write(holders.join("exclusive-0"), "")?;
-    // On a busy machine, the process may be suspended for longer than its own lock is valid.
+    // On a busy machine, `take` may run for longer than its own lock is valid, and then returns `Uncertain`.
     let has_lock = || loop {
         match take(&holders, Mode::Exclusive, &this_process())? {
             Err(Conflict::Uncertain) => {}
@@ -368,7 +368,8 @@ fn mark(path: &Path) -> io::Result<()> {
         .map(drop)
 }
 
-/// Takes the lock repeatedly, in a separate process. While the process has the lock, its file is in the directory `inside`.
+/// Takes the lock repeatedly, in a separate process. While the process has the lock, the directory `inside` contains a file
+/// with its number.
 #[test]
 #[ignore = "another test runs this function in separate processes"]
 fn child() -> Outcome {
