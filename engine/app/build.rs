@@ -14,7 +14,7 @@ const FILES: [&str; 4] = [
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    // Read at run time, because a compiled-in path would be wrong in a copied build directory.
+    // The script reads the variable when it runs, because a compiled-in path would be wrong in a copied build directory.
     println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
     let manifest = env::var_os("CARGO_MANIFEST_DIR");
     let manifest = manifest.ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;

@@ -277,7 +277,7 @@ impl Catalog {
             if id.starts_with("public/") || id.starts_with("private/") {
                 return error.help("put the id of the competition before the path of the file");
             }
-            // The address of a competition on Kaggle contains its id.
+            // If the user passed the address of a competition on Kaggle, one part of the address is the id.
             if let Some(part) = id.split('/').find(|part| self.entries.contains_key(*part)) {
                 return error.suggest(Some(part));
             }

@@ -23,7 +23,7 @@ use crate::task::Task;
 #[serde(rename_all = "snake_case")]
 pub enum Health {
     Ok,
-    /// The feature works, but slower or less safely than it could.
+    /// The checked feature works, but slower or less safely than it could.
     Warning,
     /// A command will fail because of the problem that the check found.
     Error,

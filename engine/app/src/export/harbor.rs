@@ -33,7 +33,7 @@ use crate::settings::Settings;
 use crate::{digests, prepared, sealed};
 
 const ORGANIZATION: &str = "prep";
-/// The directories in the agent's container.
+/// Directories of the public files and of the submission in the agent's container.
 const DATA: &str = "/home/data";
 const SUBMISSION: &str = "/home/submission";
 const AGENT_IMAGE: &str = "python:3.11-slim-bookworm";

@@ -451,7 +451,7 @@ impl TemporaryCopy {
         let _parent_lock =
             File::open(parent).and_then(|directory| directory.lock().map(|()| directory));
         for left in temporary_directories(parent) {
-            // A directory that cannot be removed only takes space.
+            // An error is ignored, because a remaining directory only takes space.
             if let Ok(Some(_lock)) = try_lock_at(&left.join(LOCK)) {
                 let _ = fs::remove_dir_all(&left);
             }

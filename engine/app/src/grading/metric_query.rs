@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_have_the_types_of_pandas_and_the_rows_that_rules_left() {
+    fn queries_see_tables_with_pandas_types_after_all_rules() {
         let answers = b"id,b,i,u,f,t,e\n2,True,1,18446744073709551615,0.5,x,\n1,False,2,1,,3,\n";
         for (query, expected) in [
             (
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_without_one_finite_number_is_the_fault_of_the_author() {
+    fn a_query_must_return_one_finite_number() {
         for (query, message) in [
             ("SELECT z FROM answers", "z"),
             ("SELECT y FROM answers", "more than one row"),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_own_metric_can_be_part_of_a_sum_and_is_recognised() {
+    fn a_query_can_be_a_part_of_a_weighted_sum() {
         let own = json!({ "sql": "SELECT sum(y) FROM submission" });
         let metric = json!({ "weighted_sum": [
             { "metric": own, "weight": 2 },
