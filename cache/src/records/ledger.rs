@@ -31,7 +31,7 @@ use crate::layout::Bucket;
 use crate::store::write_all;
 use crate::{Digest, Store, StoreError};
 
-/// An entry's time of last use is updated only if it is older than this.
+/// The store updates an entry's time of last use at most once in this period.
 const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Store {

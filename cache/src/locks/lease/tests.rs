@@ -171,7 +171,7 @@ fn lock_of_a_dead_local_process_is_free_immediately() -> Outcome {
     child.kill()?;
     child.wait()?;
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
-    // Another process now has the number of the dead one.
+    // Another process now has the number of the dead process.
     leave(&holders, ProcessId::with_number(1).earlier())?;
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
     Ok(())

@@ -77,7 +77,7 @@ pub fn expand(
     Ok(())
 }
 
-/// Returns whether two files have the same bytes. Returns `false` if the first cannot be read.
+/// Returns whether two files have the same bytes. Returns `false` if the length of one of them is unknown.
 fn has_same_bytes(one: &Path, other: &Path) -> bool {
     let length = |path: &Path| fs::metadata(path).map(|file| file.len()).ok();
     let digest = |path: &Path| digest_of_file(path).ok();
