@@ -112,7 +112,7 @@ impl JobPlan {
         }
     }
 
-    /// Returns the further options of `prep fetch`.
+    /// Returns the options of `prep fetch` that `prep run` does not share.
     fn fetch_options(&self) -> Vec<&str> {
         match self.skips_verification {
             true => vec!["--skip-bundle-verification"],
@@ -120,7 +120,7 @@ impl JobPlan {
         }
     }
 
-    /// Returns the further options of `prep run`.
+    /// Returns the options of `prep run` that `prep fetch` does not share.
     fn run_options(&self) -> Vec<&str> {
         let variant = self.variant.iter();
         let variant = variant.flat_map(|variant| ["--variant", variant]);
@@ -128,7 +128,7 @@ impl JobPlan {
         variant.chain(skips).collect()
     }
 
-    /// Returns the options of both job arrays of Slurm as one line for the shell.
+    /// Returns the options that `prep fetch` and `prep run` share in a Slurm script, as one line for the shell.
     fn shared_options(&self) -> String {
         let path = |path: &PathBuf| Some(path.display().to_string());
         let options = [
@@ -260,7 +260,7 @@ pub fn kubernetes(plan: &JobPlan, pod: &PodOptions) -> String {
             arguments: fetch,
             processors: 2,
             memory: 4096,
-            // Downloads go to the volume of the data directory.
+            // Downloads go to the volume of the data directory, so the cache needs no space for them.
             disk: BASE_DISK_BYTES,
         },
         Pod {
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_get_the_variant_and_the_verification() {
+    fn jobs_get_the_options_of_variant_and_verification() {
         let plan = JobPlan {
             variant: Some("fixed:30,63".into()),
             skips_verification: true,

@@ -257,9 +257,9 @@ pub fn verify_after_restart(
     Ok(())
 }
 
-/// Finds the published files of all variants that had the content of one of `objects`, the damaged objects of the
-/// cache. Returns the paths of those files whose content has changed since. If `mark` is true, marks these files as
-/// changed, so that the next run writes them again.
+/// Finds the published files, of all variants, that were written with the content of one of `objects`, the damaged
+/// objects of the cache. Returns the paths of those files whose content has changed since they were written. If `mark`
+/// is true, marks these files as changed, so that the next run writes them again.
 ///
 /// # Errors
 /// Returns an error if a list of published files cannot be read, or if the files cannot be marked.

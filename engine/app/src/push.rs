@@ -187,7 +187,7 @@ impl Pushing<'_> {
         Ok(Some(given))
     }
 
-    /// Sends facts about the source files from which a competition's results were computed, such as checksums. Sends the
+    /// Sends facts, such as checksums, about the source files from which a competition's results were computed. Sends the
     /// files themselves if the remote has a mirror.
     fn push_sources(
         &self,

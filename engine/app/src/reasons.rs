@@ -100,7 +100,8 @@ pub fn short(reason: &Reason) -> String {
     }
 }
 
-/// Describes the changed fields, one per line, with both values. Returns an empty list for other reasons.
+/// Describes the changed fields of a [`Reason::Changed`], one per line, with the old and the new value. Returns an empty
+/// list for other reasons.
 pub fn details(reason: &Reason) -> Vec<String> {
     match readable(reason.clone()) {
         Reason::Changed { changes } => changes.iter().map(detail).collect(),
@@ -108,7 +109,7 @@ pub fn details(reason: &Reason) -> Vec<String> {
     }
 }
 
-/// Describes the changes of a step that caused other changes, one per line, with both values.
+/// Describes how a step changed: one line per changed field, with the old and the new value.
 pub fn cause(cause: &Cause) -> Vec<String> {
     let changes = cause.changes.iter();
     let lines = changes.map(|change| match (&*change.field, &change.old, &change.new) {

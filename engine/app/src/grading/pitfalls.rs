@@ -1,4 +1,4 @@
-//! Warnings about answers and rules that are valid, but that the author of the competition has hardly intended.
+//! Warnings about answers and rules that are valid, but probably not what the author of the competition intended.
 
 use std::collections::HashSet;
 
@@ -79,8 +79,8 @@ fn unscored_rows(grader: &Grader, answers: &Frame) -> Option<String> {
 }
 
 /// Returns a warning if rows of the answers are 0 in the columns of all classes, or have more classes than the metric
-/// permits. For example, the query that writes the answers lacks the column of a class, or the columns are independent
-/// labels.
+/// permits. Possible causes: the query that writes the answers lacks the column of a class, or the columns are
+/// independent labels.
 fn rows_with_wrong_classes(grader: &Grader, answers: &Frame) -> Option<String> {
     let names: Vec<String> = answers
         .columns

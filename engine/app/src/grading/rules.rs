@@ -82,7 +82,8 @@ pub(super) fn find_leaderboard(entry: &CatalogEntry) -> Result<Option<Leaderboar
     parse_leaderboard(entry, pipeline.as_ref().and_then(direction))
 }
 
-/// Returns whether higher or lower scores of a pipeline's metric are better.
+/// Returns whether higher or lower scores of a pipeline's metric are better. Returns `None` if the pipeline has no valid
+/// section `grade`.
 pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
     let grade = pipeline.grade.as_ref()?;
     let grader = Grader::parse(&grade.value.rules).ok()?;

@@ -346,7 +346,7 @@ fn read_error(name: &str, source: io::Error) -> SubmissionError {
     }
 }
 
-/// Returns the format of a submission. `None` if the name has another suffix.
+/// Returns the format of a submission. `None` if the suffix of the name is neither `csv` nor `frame`.
 fn format_of(path: &Path) -> Option<SubmissionFormat> {
     let suffix = path.extension()?;
     match suffix.eq_ignore_ascii_case("csv") {
@@ -498,7 +498,7 @@ impl SubmissionDirectory {
         Ok(components)
     }
 
-    /// Opens the directory with these components below this one.
+    /// Opens the directory whose path, relative to this directory, consists of `components`.
     fn open_parent(&self, components: &[OsString]) -> Result<OwnedFd, SubmissionError> {
         let forbidden: Vec<DirectoryId> = self.forbidden.iter().filter_map(directory_id).collect();
         let mut directory = open_directory(CWD, OsStr::new("/"))?;

@@ -28,8 +28,8 @@ const MAX_NAMES: usize = 5;
 const TEST_TABLE: &str = "test.csv";
 
 /// If the answers and the sample submission together have more bytes, the trial does not grade them. The limit is lower
-/// for a built-in competition, because this project's tests already grade its sample. With the higher limit, a user's
-/// run would spend a quarter of its time on the trial.
+/// for a built-in competition, because this project's tests already grade its sample. With the higher limit, a run of
+/// built-in competitions would spend a quarter of its time on trials.
 const MAX_BYTES: u64 = 16 << 20;
 const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
 
@@ -346,8 +346,8 @@ fn reversed(file: &[u8], rows: usize) -> Option<Vec<u8>> {
     is_simple.then(|| format!("{header}\n{}\n", lines.join("\n")).into_bytes())
 }
 
-/// Returns the columns that the sample submission also has, and that are 0 in every row of the answers. For example, the
-/// query of the answers may search for a class whose name is written differently in the data.
+/// Returns the columns of the answers that are 0 in every row, except ids and columns that the sample submission lacks.
+/// For example, the query of the answers may search for a class whose name is written differently in the data.
 fn zero_columns(grader: &Grader, answers: &Frame, sample: &[u8]) -> Vec<String> {
     let Ok(sample) = submission::parse(sample) else {
         return Vec::new();
@@ -371,8 +371,8 @@ fn zero_columns(grader: &Grader, answers: &Frame, sample: &[u8]) -> Vec<String> 
 /// aggregates of SQL skip missing values, so the query of a metric might compute a score from this row alone.
 ///
 /// The columns that pair rows keep all their cells. If no rule names such columns, these are the columns by which the
-/// queries join. Also returns the names of all other columns, and returns `None` if there are no other columns or if
-/// the sample submission has fewer than two rows.
+/// queries join. Also returns the names of the columns that lose cells. Returns `None` if there are no such columns, or
+/// if the sample submission has fewer than two rows.
 fn grade_with_gaps(
     grader: &Grader,
     answers: &Frame,
@@ -651,7 +651,7 @@ mod tests {
 
     /// Repeated identifiers, identifiers that the test table lacks, and rows without a class are warnings.
     #[test]
-    fn answers_that_no_metric_can_mean_are_warnings() {
+    fn implausible_answers_are_warnings() {
         let align = |metric: Value| json!({ "rules": [{ "align": "id" }], "metric": metric });
         let error = || align(json!({ "root_mean_squared_error": "y" }));
         let classes = || align(json!({ "log_loss": ["red", "blue"] }));

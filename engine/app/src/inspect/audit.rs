@@ -556,8 +556,8 @@ fn conclusion(
 
 /// Searches for leaks of answers in the prepared data and the bundle of a competition.
 ///
-/// Searches for the bundle in `source` and in the data directory of `base`. If `source` is `None`, searches the directory of
-/// bundles that the last run used.
+/// Searches for the bundle in `source` and in the data directory of `base`. If `source` is `None`, the directory of bundles
+/// that the last run used takes its place.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.

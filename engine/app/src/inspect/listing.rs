@@ -28,7 +28,7 @@ use crate::task::{PreparationOptions, Task, ViewOptions};
 #[derive(Debug, Default, Serialize)]
 pub struct BundleListing {
     pub id: String,
-    /// The path of the local bundle. `None` if there is none, so that the list of files comes from Kaggle.
+    /// The path of the local bundle. `None` if there is no local bundle. The list of files then comes from Kaggle.
     pub bundle: Option<PathBuf>,
     pub bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -252,7 +252,7 @@ pub fn remove_pack(settings: &Settings, name: &str) -> Result<(), Error> {
         return Err(Error::request(message).suggest(near));
     };
     let failed = |error: io::Error| Error::writing("remove", &found.directory, &error);
-    // After the rename, no process sees a part of the pack. The directory is removed with the temporary one.
+    // After the rename, no process sees a part of the pack. Dropping `draft` removes it.
     let draft = TemporaryCopy::new(root).map_err(failed)?;
     fs::rename(&found.directory, draft.join("removed")).map_err(failed)
 }

@@ -1,7 +1,7 @@
 //! Finds the recorded digests of sources whose files are not on this machine.
 //!
-//! A data directory records the digest of its bundle. If the bundle is not on this machine, `prep` uses this digest, so the
-//! data directory stays up to date without the bundle. If there is no such record, the bundle is missing.
+//! A data directory records the digest of each competition's bundle. If the bundle is not on this machine, `prep` uses this
+//! digest, so the competition stays up to date without the bundle. If there is no such record, the bundle is missing.
 //!
 //! The cache may contain results of a bundle of the same name. These results may belong to another data directory.
 //! Therefore `prep` uses them only on request ([`PreparationOptions::from_cache`]). If a remote is configured, `prep` uses

@@ -232,8 +232,8 @@ impl Plan {
         Ok(publishes && manifest()?.is_none())
     }
 
-    /// Checks that the user can write the directories of competitions that have no published files yet. If published files
-    /// are to be replaced, the results may turn out to be equal to them, so these directories are not checked.
+    /// Checks that the user can write the directories of competitions that have no published files yet. If a competition has
+    /// published files, the run may compute equal files and write nothing. Therefore its directory is not checked.
     ///
     /// # Errors
     /// Returns an error if a directory cannot be created or written. If the run may continue with other competitions, only
@@ -328,7 +328,7 @@ fn published(input: &MissingInput<'_>, error: Option<&FetchError>) -> Download {
     }
 }
 
-/// Returns how many of the `bytes` of a download still need disk space. The bytes of an interrupted download use it already.
+/// Returns how many of the `bytes` of a download still need disk space. An interrupted download has already written some.
 fn remaining_bytes(task: &Task, input: &MissingInput<'_>, bytes: u64) -> u64 {
     let file = input.source.and_then(|source| source.file.as_deref());
     let id = &input.competition.id;

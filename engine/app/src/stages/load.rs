@@ -431,7 +431,8 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     let Grade {
         answers, sample, ..
     } = &grade.value;
-    // In a pipeline with mistakes, columns may be missing only because of these mistakes.
+    // In a pipeline with mistakes, columns may be missing only because of these mistakes. Therefore the checks that need
+    // the columns are skipped.
     let mut found = checked.findings().iter();
     if found.any(|one| one.severity == Severity::Error) {
         return check_metric_queries(pipeline, grade, &grader, [None, None]);
@@ -671,9 +672,9 @@ grade:
         }
     }
 
-    /// A public output is a warning if the answers can be computed from one of its columns.
+    /// For example, the answers can be computed from a JSON column that contains them.
     #[test]
-    fn a_column_that_determines_the_answers_is_published() {
+    fn a_public_column_that_determines_the_answers_is_a_warning() {
         let text = "\
 name: A
 category: Tabular

@@ -117,7 +117,7 @@ impl Plan {
             }
             Err(error) => return Err(error.into()),
         };
-        // The graph cannot lose nodes, so the other competitions are planned again.
+        // Nodes cannot be removed from a graph. Therefore the remaining competitions are planned again.
         let mut plan = Plan::create(task, &others, engine, context)?;
         let failed = failed.into_iter();
         let failed = failed.map(|error| (error.competition.clone(), error.into()));

@@ -139,7 +139,7 @@ pub(super) fn record(
     });
     let record = PreparationRecord {
         at: before.map_or(now, |before| before.at),
-        // If the checksums had not matched, the tree would not be complete.
+        // If the comparison with the checksums had failed, the run would not have published the data.
         compared_at: match competition.verification {
             Verification::Checked => compared_at.or(Some(now)),
             Verification::Skipped | Verification::NotPublished => compared_at,
@@ -183,6 +183,6 @@ pub(super) fn record_publication(
         at: unix_seconds(),
         ..record(competition, &found, before.as_ref())
     };
-    // The stage `record` tries again.
+    // If this fails, the stage `record` tries again.
     let _ = prep_steps::record_preparation(data_dir, id, None, change);
 }

@@ -154,8 +154,9 @@ fn note_preparation(
     }
 }
 
-/// Records that a competition failed or was stopped. If no bundle was found and no step ran, records only a stopped run. Records
-/// nothing if the run left out the competition. Ignores errors of writing. `error` is the error of this stage, if any.
+/// Records that a competition failed or was stopped. Records nothing if the run left out the competition. Also records
+/// nothing if no bundle was found and no step ran, unless the run was stopped. Ignores errors of writing. `error` is the
+/// error of this stage, if any.
 fn note_failure(
     ended: &Ended,
     competition: &Competition,
