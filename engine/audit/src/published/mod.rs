@@ -95,7 +95,7 @@ const RELEASES: &str = include_str!("releases.txt");
 enum FooterMatch {
     /// The versions that wrote the published file, and the versions that wrote the prepared file.
     Versions(WriterVersions, WriterVersions),
-    /// The number of tried pairs.
+    /// No pair of versions matches. Contains the number of pairs that were tried.
     Tried(usize),
     OtherWriter,
 }

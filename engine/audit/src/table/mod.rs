@@ -130,7 +130,8 @@ pub fn compare(
     Ok(outcome)
 }
 
-/// Compares the tables with ids in the same spelling. Returns `None` if some rows still cannot be paired.
+/// Compares the tables after their ids are converted to the same spelling. Returns `None` if some rows still cannot be
+/// paired.
 fn compare_with_respelled_ids(
     tables: &TablePair<'_>,
     found: &TableComparison,

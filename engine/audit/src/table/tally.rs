@@ -14,6 +14,7 @@ use crate::finding::{AuditFinding, IDS, LABELS, PRIVATE};
 
 /// Number of characters up to which an example shows the entire value.
 const MAX_VALUE_LENGTH: usize = 200;
+/// Maximum number of entries in [`Count::changes`].
 const MAX_CHANGES: usize = 64;
 
 #[derive(Debug, Default)]

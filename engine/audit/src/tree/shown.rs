@@ -264,7 +264,8 @@ impl SearchedAnswers {
         vec![vec![Agreement::default(); self.labels.len()]; columns]
     }
 
-    /// Counts how well the cells of a row agree with the answers to the item `id`. `key` is the id column.
+    /// Compares the cells of a row with the answers to the item `id`, and adds the results to `all`. Skips `key`, the id
+    /// column. An element of `all` contains one [`Agreement`] per label column.
     fn add_row(&self, all: &mut [Vec<Agreement>], row: &Row, id: &str, key: Option<usize>) {
         let columns = all.iter_mut().enumerate();
         for (position, agreements) in columns.filter(|(position, _)| Some(*position) != key) {
@@ -452,11 +453,13 @@ fn id_in<'a>(stem: &str, ids: &HashSet<&'a String>) -> Option<&'a String> {
     })
 }
 
+/// Maximum length of [`Agreement::pairs`].
 const MAX_PAIRS: usize = 5_000;
 
+/// A column with more different cells is not treated as a code for the answers.
 const MAX_CODES: usize = 64;
 
-/// How well the cells of one column reveal the answers to one label.
+/// How well the cells of one column reveal the answers in one label column.
 #[derive(Debug, Clone, Default)]
 struct Agreement {
     hits: usize,
@@ -480,8 +483,8 @@ impl Agreement {
         }
     }
 
-    /// Returns whether the answers are a linear function of the cells, for example in a different unit. Nine of ten
-    /// answers must match, with a tolerance of a thousandth of the range of answers.
+    /// Returns whether the answers are a linear function of the cells, for example the same lengths in a different unit.
+    /// Nine of ten answers must match, with a tolerance of a thousandth of the range of answers.
     fn is_linear(&self) -> bool {
         let by_number = |one: &&(f64, f64), other: &&(f64, f64)| one.0.total_cmp(&other.0);
         let (low, high) = (

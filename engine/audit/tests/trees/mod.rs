@@ -1,5 +1,5 @@
 //! Differences between trees: a change of a good tree, or a tree from a different library version. The audit must report
-//! exactly the causes.
+//! exactly the causes of these differences.
 
 mod cases;
 mod further;
