@@ -32,7 +32,7 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// The examples. This is a macro so that two constants can contain the text.
+/// The examples in the help of `prep`. This is a macro so that two constants can contain the text.
 macro_rules! examples {
     () => {
         "Examples:

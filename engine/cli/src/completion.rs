@@ -196,12 +196,12 @@ fn with_paths(mut values: Vec<CompletionCandidate>, begin: &OsStr) -> Vec<Comple
     values
 }
 
-/// Suggests paths, and an id unless the command line already has an id.
+/// Suggests paths. Also suggests ids, unless the command line already has an id.
 fn ids_or_paths(begin: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found(ids_unless_given), begin)
 }
 
-/// Suggests paths, and an id or, if the command line already has an id, variants and publications.
+/// Suggests paths and ids. If the command line already has an id, suggests variants and publications in place of ids.
 fn ids_or_sides(begin: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found(ids_or_variants), begin)
 }

@@ -250,7 +250,8 @@ pub struct GivenArgs {
 }
 
 impl GivenArgs {
-    /// Returns an error if an option does not apply to a single submission with these answers.
+    /// Returns an error if an option does not apply to a single submission that is graded with the answers of `--answers`
+    /// or, without this option, with the prepared answers.
     pub fn check_forms(&self, verb: &str) -> Result<(), CliError> {
         if self.leaderboard.is_some() && self.answers.is_none() {
             return Err(CliError::usage("--leaderboard needs --answers")

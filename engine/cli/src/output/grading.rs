@@ -176,7 +176,7 @@ fn better(is_lower_better: bool) -> &'static str {
     if is_lower_better { "lower" } else { "higher" }
 }
 
-/// The path in a list and in its report for a run without a submission.
+/// The path of the submission, in a list and in its report, if a run has no submission.
 pub const NO_PATH: &str = "None";
 
 /// A report, and the path of its submission. If the run has no submission, this is the directory of the run.

@@ -298,7 +298,8 @@ fn download_text(download: &Download, name: &str) -> String {
     }
 }
 
-/// Describes a step whose result is in the cache, and differs from the result in the last publication. A source has no result.
+/// Describes a step whose result is in the cache, and differs from the result in the last publication. A source has no
+/// result in the cache, so its description does not mention the cache.
 pub fn in_cache(reason: &Reason) -> String {
     let is_source = matches!(reason, Reason::Changed { changes } if changes.iter().any(|one| one.field == "content"));
     let prefix = if is_source { "" } else { "in the cache: " };
