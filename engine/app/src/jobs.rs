@@ -153,8 +153,8 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Returns options as words of the shell, each with a space before it. The words have no quotes, because the names of
-/// variants need none.
+/// Returns options as words of the shell, each with a space before it. The options and the names of variants need no
+/// quotes.
 fn words(options: &[&str]) -> String {
     options.iter().map(|option| format!(" {option}")).collect()
 }

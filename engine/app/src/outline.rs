@@ -122,7 +122,8 @@ fn insert_settings(path: &str, declaration: &Declaration, insert: &mut dyn FnMut
     }
 }
 
-/// Inserts the value of a key, written as in a pipeline file.
+/// Calls `insert` with `path` and the text of `value`, written as in a pipeline file. If `value` contains further settings,
+/// calls `insert` for each of them.
 fn insert_setting(path: String, value: &Setting, insert: &mut dyn FnMut(String, String)) {
     match value {
         Setting::Text(text) => insert(path, text.clone()),

@@ -1,7 +1,7 @@
 //! Describes reasons in words, and in JSON output.
 //!
 //! In JSON output, every reason is an object with `kind`, `message` and further members that depend on the kind. Records in
-//! the cache and in data directories have other forms, because earlier versions wrote them.
+//! the cache and in data directories keep the forms of earlier versions.
 
 use prep_core::{CONTENT, Cause, Change, Reason, units};
 use prep_spec::query::sql_of_key;
@@ -23,7 +23,7 @@ impl StatedReason {
     }
 }
 
-/// Replaces a text in a JSON object by a reason whose message is this text.
+/// Replaces the text at the key `member` of a JSON object by a reason whose message is this text.
 pub fn state(object: &mut Value, member: &str, kind: &'static str) {
     if let Some(member) = object.get_mut(member)
         && let Some(text) = member.as_str()

@@ -32,7 +32,7 @@ use crate::error::Error;
 /// A file with more bytes is not read into memory, but read several times from the disk.
 const MAX_MEMORY_BYTES: u64 = 16 << 20;
 
-/// Number of attempts to read a file that other processes change.
+/// Maximum number of attempts to read a file that other processes change.
 const MAX_ATTEMPTS: usize = 5;
 
 /// A submission: an open file, and the name of the file in messages.
@@ -41,7 +41,7 @@ pub struct Submission {
     name: String,
     format: SubmissionFormat,
     content: SubmissionContent,
-    /// The result of [`digest`](Self::digest), so that a long file is hashed once.
+    /// Stores the result of [`digest`](Self::digest), so that a long file is hashed only once.
     digest: OnceLock<Option<Sha256>>,
 }
 
@@ -400,7 +400,7 @@ pub struct SubmissionDirectory {
     forbidden: Vec<PathBuf>,
 }
 
-/// Identifies a directory, whatever path leads to it.
+/// Identifies a directory by its device and inode, whatever path leads to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct DirectoryId(u64, u64);
 

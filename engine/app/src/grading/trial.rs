@@ -103,7 +103,7 @@ enum Mistake {
         /// Name of the metric.
         metric: &'static str,
         cause: String,
-        /// Whether all answers in the column that the metric refused are equal.
+        /// Whether the column that the metric rejected has the same answer in every row.
         is_constant: bool,
     },
     Sample(String),

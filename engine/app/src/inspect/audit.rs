@@ -290,7 +290,8 @@ fn edited_findings(edited: &BTreeSet<String>) -> impl Iterator<Item = AuditFindi
     })
 }
 
-/// Compares the outputs of `v1` with their published checksums. The files in `edited` are known to differ.
+/// Compares the outputs of `v1` with their published checksums. The files in `edited` were changed after they were
+/// prepared, so they are reported without a comparison.
 fn audit_outputs(
     home: &Path,
     sums: &PublishedChecksums,

@@ -192,7 +192,8 @@ fn install(
 
 /// Moves the directory `new` to `target`. Afterwards, the directory that was at `target` is at `new` or `old`.
 fn replace(new: &Path, target: &Path, old: &Path) -> io::Result<()> {
-    // Other processes see either the old or the new pack. Some file systems cannot exchange directories.
+    // During an exchange, other processes see either the old or the new pack. Some file systems cannot exchange
+    // directories. Two renames then replace the pack.
     if renameat_with(CWD, new, CWD, target, RenameFlags::EXCHANGE).is_ok() {
         return Ok(());
     }

@@ -93,7 +93,7 @@ pub struct Competition {
     pub(crate) recalled: RememberedOptions,
     /// The members of the bundle that the pipeline reads.
     pub(crate) members: Members,
-    /// The contents of sources whose files do not exist.
+    /// The recorded contents (digests and lengths) of sources whose files do not exist.
     pub(crate) contents: StatedContents,
     /// The path of the bundle, if it exists.
     pub bundle: Option<PathBuf>,
@@ -108,7 +108,7 @@ pub struct Competition {
     pub replaced: Option<Content>,
 }
 
-/// A further source.
+/// A source in addition to the bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FurtherSource {
     pub name: String,

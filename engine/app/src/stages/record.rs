@@ -256,7 +256,7 @@ fn origin(
             }
         }
     };
-    // The data do not depend on the leaderboard.
+    // A user may replace the leaderboard of a built-in competition, because the data do not depend on it.
     let own = competition.entry.own_files();
     let is_built_in = own.is_some_and(|files| files.iter().all(|file| *file == "leaderboard.csv"));
     Ok(DataOrigin {
