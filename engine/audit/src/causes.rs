@@ -139,7 +139,7 @@ static TEXTS: LazyLock<Vec<CauseText>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Parses a line. `None` for headings and comments.
+/// Parses a line of `causes.txt`. `None` for headings and comments.
 fn parse(line: &'static str) -> Option<CauseText> {
     let mut fields = line.splitn(4, " | ");
     let (id, harm) = (fields.next()?, fields.next()?);

@@ -85,7 +85,7 @@ impl AuditFinding {
         }
     }
 
-    /// Raises the harm of content that differs in `private`.
+    /// Raises the harm to `Answers` if the content of a file in `private` differs.
     pub fn raise_if_private(&mut self) {
         if self.harm >= Harm::Content && self.path.starts_with("private/") {
             self.raise(Harm::Answers, PRIVATE);

@@ -27,7 +27,7 @@ pub struct Block {
     pub examples: Vec<String>,
 }
 
-/// The worst harm.
+/// The worst harm among the findings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -56,7 +56,7 @@ struct Proof {
 const MAX_PROOFS: usize = 3;
 
 impl AuditReport {
-    /// Replaces the advice of the blocks of a cause.
+    /// Replaces the advice in all blocks of `cause`.
     pub fn advise(&mut self, cause: Cause, advice: &'static str) {
         let blocks = self.blocks.iter_mut();
         for block in blocks.filter(|block| block.cause == cause.id()) {

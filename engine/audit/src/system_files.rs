@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_systems_are_recognized() {
+    fn files_of_operating_systems_are_recognized() {
         for path in [
             "public/.DS_Store",
             "public/._train.csv",

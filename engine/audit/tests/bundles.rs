@@ -438,7 +438,7 @@ fn an_intact_archive_without_a_known_list_has_a_different_md5() {
     assert_eq!(causes(&path, &expected).0, ["bundle-folder"]);
 }
 
-/// Returns the ends of all end records, including those of nested archives.
+/// Returns the offsets at which the end records of zip archives end. Includes nested archives.
 fn ends_of_records(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     let places = bytes.windows(4).enumerate();
     places.filter_map(|(at, window)| (window == b"PK\x05\x06").then_some(at + 22))

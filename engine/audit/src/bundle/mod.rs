@@ -425,7 +425,7 @@ impl Bundle<'_> {
         Ok(found.into_values().collect())
     }
 
-    /// Finds an error page of a server, or zeros, in a damaged member.
+    /// Searches a damaged member, at the offsets from `begin` to `end`, for an error page of a server or a run of zeros.
     fn find_foreign_bytes(&self, begin: u64, end: u64) -> io::Result<Option<(Cause, String)>> {
         const CHUNK_BYTES: u64 = 8 << 20;
         let end = end.min(self.raw.bytes);

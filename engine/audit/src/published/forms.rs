@@ -1,5 +1,5 @@
-//! Finds a form of a CSV file with the published MD5. A form is a way to write the same rows, for example with other
-//! quotes or line endings. One pass over the rows renders and hashes all forms.
+//! Finds the form in which a CSV file has the published MD5. A form is a way to write the same rows, for example with
+//! other quotes or line endings. One pass over the rows renders and hashes all forms.
 
 use std::path::Path;
 
@@ -46,7 +46,8 @@ enum Order {
     Reversed,
 }
 
-/// At most this number of bytes is rendered in total. Therefore fewer columns are tried for larger files.
+/// Approximate maximum number of bytes to render in total. In larger files, the audit tries fewer columns as sort keys, and
+/// other words for missing cells in fewer columns.
 const MAX_RENDERED_BYTES: u64 = 64 << 30;
 /// Approximate memory for sorting rows, in bytes per byte of the file.
 const ROW_MEMORY: u64 = 4;
@@ -291,7 +292,8 @@ fn column_kinds(table: &CsvTable) -> Result<(Vec<bool>, Vec<bool>)> {
     Ok((is_number, has_gaps))
 }
 
-/// Returns the forms that are tried, except other orders of rows.
+/// Returns the forms that are tried, except other orders of rows. Other words for missing cells are tried in at most
+/// `at_most` columns.
 fn candidates(
     columns: &[String],
     has_gaps: &[bool],

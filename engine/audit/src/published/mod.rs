@@ -146,7 +146,7 @@ fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {
         .filter_map(move |line| line.strip_prefix(library)?.strip_prefix(' '))
 }
 
-/// Returns the paths of those members of the bundle whose MD5 is in `wanted`. Also searches nested archives.
+/// Finds the members of the bundle whose MD5 is in `wanted`. Returns their paths, by MD5. Also searches nested archives.
 pub fn members(
     bundle: &Path,
     resources: &Resources<'_>,

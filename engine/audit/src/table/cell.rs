@@ -158,7 +158,8 @@ impl ColumnType {
         }
     }
 
-    /// A different spelling of a number or boolean is a different value, unless the column has this type.
+    /// Returns `Value` for a different spelling of a number or boolean, unless the column has this type. Returns other
+    /// differences unchanged.
     pub(crate) fn adjust(self, difference: Difference) -> Difference {
         match difference {
             Difference::NumberSpelling

@@ -116,7 +116,7 @@ pub fn compare(
         }
         (DetectedFile::Array(theirs), DetectedFile::Array(ours)) => {
             findings.extend(forms::array_findings(path, theirs, ours, outcome.rows));
-            // Rows of different widths cannot be paired.
+            // Rows of different widths cannot be paired, so only the different shape is reported.
             let has_other_width = theirs.columns().len() != ours.columns().len();
             if has_other_width && findings.iter().any(|one| one.cause == Cause::ArrayShape) {
                 findings.retain(|one| one.cause == Cause::ArrayShape);

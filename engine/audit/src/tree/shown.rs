@@ -16,7 +16,7 @@ use crate::finding::{ANSWERS_SHOWN, AuditFinding};
 
 /// With fewer test items, neither columns nor files are reported as revealing answers.
 const MIN_ITEMS: usize = 10;
-/// Answers next to ids are not searched in text files with more bytes.
+/// Text files with more bytes are not searched for answers next to ids.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// Number of first columns that are tried as the id column.
@@ -105,7 +105,7 @@ fn raise_item_files(
     Ok(())
 }
 
-/// The answers that `prep` prepared, for which the public files of the audited tree are searched.
+/// The answers that `prep` prepared. The public files of the audited tree are searched for them.
 struct SearchedAnswers {
     /// Ids of the test items in the order of the answers.
     order: Vec<String>,

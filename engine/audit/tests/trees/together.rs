@@ -34,8 +34,8 @@ fn combined_changes_do_not_hide_each_other() {
     let roles = Roles::default();
     let temp = home.path().join("temp");
     let options = options_without_split(&roles, &temp);
-    // Changes that write the entire tree again undo other changes. The code of the other changes cannot
-    // read lines that end with CR.
+    // Excludes changes that write the entire tree again, because they undo other changes. Also excludes the change to
+    // CR line endings, because the code of other changes cannot read such lines.
     let is_excluded = |case: &&Case| {
         if case.0 == "line endings CR" {
             return true;
