@@ -60,7 +60,7 @@ pub fn command() -> clap::Command {
 /// Returns the help template of the program. It lists the verbs in groups, which clap does not support.
 fn template(command: &clap::Command) -> String {
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
-    // The verbs of the groups are in the order of the subcommands.
+    // `GROUPS` lists the verbs in the order of the subcommands.
     let mut commands = command.get_subcommands();
     for (heading, verbs) in GROUPS {
         text.push_str(&format!("\n{heading}:\n"));
@@ -163,7 +163,7 @@ fn with_suggestions(
             let near = text(&error, ContextKind::SuggestedArg);
             // clap suggests to pass the option as an operand, but operands are ids and paths.
             error.remove(ContextKind::Suggested);
-            // `--submission` is nearly `--submissions`, which some verbs have.
+            // If the verb has the option `--submissions`, clap suggests it for `--submission`. This suggestion stays.
             if let Some(replacement) =
                 replacement(&found).filter(|_| near.strip_prefix(&found) != Some("s"))
             {
@@ -272,6 +272,7 @@ mod usage_tests {
             .to_string()
     }
 
+    /// An option that skips checks is suggested only for an option that begins with `--skip`.
     #[test]
     fn suggestions_are_visible_and_safe() {
         for (arguments, suggested) in [

@@ -48,7 +48,8 @@ pub fn script(shell: &str) -> Option<String> {
     })
 }
 
-/// The end of the script for zsh. At the first completion, zsh executes the script as the function `_prep`, which must complete.
+/// The end of the script for zsh. At the first completion, zsh executes the script as the function `_prep`. Therefore the
+/// script must also complete the word.
 const ZSH_END: &str = r#"if [[ "${funcstack[1]}" == _prep ]]; then
     _clap_dynamic_completer_prep "$@"
 fi

@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_of_the_process_have_an_action() {
+    fn errors_about_process_limits_suggest_an_action() {
         let error = |exit| CliError::new(exit, "cannot write a: File too large");
         let action = error(Exit::Machine).action().map(str::to_owned);
         assert!(action.is_some_and(|action| action.contains("ulimit -f")));

@@ -110,7 +110,7 @@ impl PreparationArgs {
         self.options_with(session, RememberedOptions::default())
     }
 
-    /// Same as [`options`](Self::options), with options that only one verb has.
+    /// Same as [`options`](Self::options), with `further`, the options that only one verb has.
     pub fn options_with(
         &self,
         session: &CliSession,
