@@ -61,7 +61,7 @@ pub struct RunEnd {
     pub result: RunResult,
     /// Number of steps whose results were in the cache or in the remote.
     pub reused: usize,
-    /// The error that ended the run, in addition to those of its steps.
+    /// The error that ended the run itself. `None` if there is no such error. Failed steps have their own errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -284,7 +284,8 @@ fn grade_all(
         ("the answers", answers, &of_answers),
         ("the rows of the sample submission", sample, &of_sample),
     ];
-    // Only a user's competition gets this warning, because the rules of a built-in competition are fixed.
+    // Only a user's competition gets the warning about rows paired by position, because the rules of a built-in competition
+    // are fixed.
     let mut graded = graded.into_iter().filter(|_| is_own);
     let change = graded.find_map(|(name, file, outcome)| {
         let score = outcome.rounded().filter(|score| !score.is_nan())?;
