@@ -119,7 +119,7 @@ fn node_waiting_for_a_lock_frees_its_job_slot() {
     let lock = std::sync::Mutex::new(None);
     let lock = Arc::new(lock);
     let inner = Arc::clone(&lock);
-    // The step `other` needs the only job slot. It releases the lock, as the other process would when it finishes.
+    // The step `other` needs the only job slot. It releases the lock for which the step `waits` is waiting.
     let other = engine.add("other", move |_| {
         std::thread::sleep(Duration::from_millis(120));
         drop(inner.lock().unwrap().take());
@@ -161,7 +161,7 @@ fn cancelling_the_run_ends_the_wait_for_a_lock() {
     );
 }
 
-/// Increments a counter while the value exists, and records the maximum.
+/// Counts the values of this type that exist at the same time, and records the maximum of this count.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {
@@ -207,7 +207,7 @@ fn total_threads_hardly_exceed_the_jobs() {
     assert_eq!(report.failures().count(), 0);
     assert_eq!(DONE.load(Ordering::SeqCst), 400);
     let max = MAX_THREADS.load(Ordering::SeqCst);
-    // `RunLimits::jobs` allows four more threads.
+    // All steps together may use four threads more than `RunLimits::jobs`.
     assert!((2..=JOBS + 4).contains(&max), "{max} threads");
     let helped = report
         .figures

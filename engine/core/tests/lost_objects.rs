@@ -1,5 +1,5 @@
-//! An object of a tier that cannot be read is treated as a cache miss. For any set of unreadable objects, the run succeeds
-//! with the same results as without a tier.
+//! If an object of a tier (a second cache, such as a remote) cannot be read, this is treated as a cache miss. For any set
+//! of unreadable objects, the run succeeds with the same results as without a tier.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
@@ -193,7 +193,7 @@ struct Shared {
     fault: Fault,
     /// Objects that the tier reports as missing, because they could not be read.
     absent: Mutex<HashSet<Digest>>,
-    /// Number of the next queries that the tier does not answer.
+    /// How many of the next queries the tier does not answer.
     paused: AtomicUsize,
 }
 

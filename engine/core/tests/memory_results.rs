@@ -11,16 +11,16 @@ use prep_core::{
 
 use crate::last_runs;
 
-/// Shows whether the text is still in memory.
+/// The text that `Work::Make` created, if it is still in memory.
 type Seen = Arc<Mutex<Weak<String>>>;
 
 #[derive(Clone)]
 enum Work {
-    /// Creates the text `text`. The text stays in memory if there is room.
+    /// Creates [`TEXT`]. The text stays in memory if there is room, and is written to the cache otherwise.
     Make(Seen),
     /// Passes on its input.
     Pass,
-    /// Uses the text. Returns the step's parameter.
+    /// Uses the text. Creates an object that contains the step's parameter.
     Use,
     /// Does not use the text, and checks whether it still exists.
     Late(Seen, Arc<AtomicUsize>),

@@ -97,7 +97,7 @@ struct TestEngine {
     jobs: usize,
     keep_going: bool,
     oldest_first: bool,
-    /// Whether all threads are taken by other users.
+    /// Whether all threads are already taken when the run begins.
     without_threads: bool,
 }
 
