@@ -33,7 +33,7 @@ pub struct FileDifference {
     pub path: String,
     /// Lengths of the old and the new file. `None` if the file does not exist on that side.
     pub bytes: [Option<u64>; 2],
-    /// The new path, if a file with the same content has a different name.
+    /// The path in the new directory, if the file was renamed without a change of its content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
     /// The differences of the tables, if both files are tables.

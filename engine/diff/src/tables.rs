@@ -21,7 +21,7 @@ const MAX_COUNTED_VALUES: usize = 30;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableDifference {
-    /// The column that identifies rows. If no column does, this is `None`, and rows are only counted.
+    /// The column that identifies rows. If no column does, this is `None`, and added and removed rows are only counted.
     pub key: Option<String>,
     pub rows: [u64; 2],
     pub columns_removed: Vec<String>,

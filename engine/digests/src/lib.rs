@@ -1,7 +1,7 @@
 //! Digests of prepared data, and the lockfile that records them.
 //!
 //! - `tree`: SHA-256 digests of files and directories
-//! - `lock`: `prep.lock`, the lockfile of a data directory, and the digests that determine scores
+//! - `lock`: `prep.lock`, the lockfile of a data directory, and the digests of all data that determine scores
 //!
 //! A digest depends only on file contents and relative paths, so anyone can verify prepared data with `sha256sum`.
 //!

@@ -41,7 +41,7 @@ const HEAD: &str = "\
 const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
 
 const BUNDLE: &str = "bundle";
-/// Whether scores are comparable with the benchmark's `v1`.
+/// Name of the fact that states whether scores are comparable with the benchmark's `v1`.
 const COMPARABLE: &str = "comparable_with_v1";
 
 /// A lockfile that cannot be used.
@@ -88,7 +88,7 @@ pub struct BundleDigest {
     pub algorithm: &'static str,
     /// The digest in hexadecimal.
     pub digest: String,
-    /// Whether the digest was compared with the published MD5.
+    /// The result of comparing the digest with the published MD5.
     pub status: BundleStatus,
 }
 
@@ -212,7 +212,7 @@ impl LockedDataset {
     }
 
     /// Returns the facts that determine scores and differ between two entries. `self` is the entry of the lockfile, and
-    /// `found` is the entry of the data that were found.
+    /// `found` describes the current data.
     ///
     /// If `found` does not contain `answers` and `public`, the data are not prepared yet. These facts are then ignored.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
@@ -330,8 +330,8 @@ impl Lockfile {
             return;
         }
         let is_better = |old: &String, new: &String| {
-            // Version 1 always recorded the published MD5, without a status. So such a value does not show which bundle
-            // was used, and is replaced.
+            // Version 1 always recorded the published MD5, without a status. A value without a status is replaced, because
+            // it does not show which bundle was used.
             !old.contains(' ') || is_verified(new) && !is_verified(old)
         };
         for fact in [BUNDLE, COMPARABLE] {
@@ -550,7 +550,7 @@ mod tests {
         let one = lock_entry(b"1");
         let other = lock_entry(b"1").with_origin(Sha256::of_bytes(b"q"), "0.2.0");
         assert_eq!(one.differences(&other), []);
-        // Before anything is prepared, the trees are unknown.
+        // Before anything is prepared, the digests of the directories are unknown, so they are not compared.
         let early = LockedDataset::new(Some(Sha256::of_bytes(b"l")), None);
         let facts: Vec<String> = one
             .differences(&early)
@@ -584,7 +584,7 @@ mod tests {
     fn verified_bundle_is_not_replaced_by_an_unverified_one() {
         let mut lock = Lockfile::parse("version 1\na v1 bundle md5:11\n").unwrap();
         let fact = |lock: &Lockfile, fact: &str| lock.find("a", "v1").unwrap().0.get(fact).cloned();
-        // The fact of version 1 does not show which bundle was used.
+        // The value of version 1 has no status, so any new value replaces it.
         let no_trees = LockedDataset::default();
         let other = no_trees
             .clone()

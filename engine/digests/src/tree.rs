@@ -168,7 +168,7 @@ pub fn digest_of_directory(
             match found {
                 Ok((sha256, bytes)) => done.0.add(path, sha256, bytes),
                 Err(error) => {
-                    // No thread then begins another file.
+                    // Prevent all threads from beginning another file.
                     next.store(paths.len(), Ordering::Relaxed);
                     done.1 = Some((full_path, error));
                 }
