@@ -17,16 +17,16 @@ use crate::write::ANSWER_WORDS;
 const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// To infer the types of columns, at most this number of bytes is read from a table.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// An archive that is compressed inside the bundle is decompressed into memory. If it would need more bytes, it is
-/// treated as a file.
+/// An archive that is compressed inside the bundle is decompressed into memory. If it would need more bytes than
+/// this, it is treated as a file.
 const MAX_INNER_BYTES: u64 = 512 << 20;
-/// Archives that are nested more deeply are treated as files.
+/// Maximum nesting depth of archives in the bundle. Archives at a greater depth are treated as files.
 const MAX_DEPTH: usize = 2;
 /// Maximum number of tables in a directory. If a directory contains more tables, all of them are treated as files.
 const MAX_TABLES: usize = 12;
 /// For the comparison with ids, at most this number of file names is stored per group of files.
 pub const MAX_NAMES: usize = 200_000;
-/// If there are more directories, their files are one group, see [`divided`].
+/// Maximum number of directories that [`divided`] treats as separate groups of files.
 const MAX_PARALLEL: usize = 6;
 
 /// The content of a bundle.
@@ -239,8 +239,8 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
 
 /// Returns the directory by which a file is grouped: the topmost directory of the file's path, such as `train` for
 /// `train/a/1.jpg`. For a member of an archive, this is the archive's path and the topmost directory inside the archive,
-/// such as `images.zip/train`. If a directory further down is called `train` or `test`, its path is returned, such as
-/// `data/train` for `data/train/cat/1.jpg`. Otherwise `test` would become a class.
+/// such as `images.zip/train`. If a directory further down is called `train`, `test` or `val`, its path is
+/// returned, such as `data/train` for `data/train/cat/1.jpg`. Otherwise `test` would become a class.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));

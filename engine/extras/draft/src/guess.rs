@@ -12,18 +12,19 @@ use prep_spec::FILE_COLUMNS;
 use crate::bundle::{BundleContent, FileGroup, MAX_NAMES};
 use crate::table::BundleTable;
 
-/// With more targets, the answers are not treated as one-hot answers, which have a column for each class.
+/// Maximum number of classes in one-hot answers, which have a column for each class. Also the maximum number of labels in
+/// a column of lists.
 const MAX_CLASSES: usize = 300;
 /// Maximum number of guessed targets. If the test table lacks more columns than this number, none of the lacking columns is
 /// a target.
 const MAX_LACKING: usize = 8;
 /// At most this number of ids is compared with the names of files.
 const MAX_COMPARED: usize = 2000;
-/// If more groups of files have ids as names, only this number of groups, the best matches, is used.
+/// At most this number of groups of files, the best matches, is assigned to rows.
 const MAX_ROW_FILES: usize = 3;
-/// A column with fewer different values is not treated as a column that names groups of rows.
+/// A column with fewer different values than this is not treated as a column that names groups of rows.
 const MIN_GROUPS: usize = 10;
-/// If a column contains more different integers, they are not treated as classes.
+/// If a column contains more different integers than this, they are not treated as classes.
 const MAX_INTEGER_CLASSES: usize = 20;
 /// Names of columns that are usually predicted, the most likely first.
 const USUAL_TARGETS: [&str; 7] = [
@@ -33,7 +34,7 @@ const USUAL_TARGETS: [&str; 7] = [
 const GROUP_WORDS: &str =
     "patient subject participant person user customer speaker session group site family";
 
-/// Choices that the author has already made.
+/// Choices that the author of the pipeline has already made.
 #[derive(Debug, Clone, Default)]
 pub struct DraftChoices {
     /// The column that identifies a row.
@@ -47,7 +48,7 @@ pub(crate) struct Guess<'b> {
     pub split: SplitGuess<'b>,
     /// The sample submission among the tables.
     pub sample: Option<&'b BundleTable>,
-    /// The column of the table of files that the author chose as the label.
+    /// The author's choice of the label, if it is a property of files, such as `folder`, and not a column of a table.
     pub label: Option<String>,
     pub notes: Vec<String>,
 }
@@ -66,7 +67,7 @@ pub(crate) struct TargetTable<'b> {
     /// Whether the id is the number of the row, because no column identifies a row.
     pub is_numbered: bool,
     pub target: Target,
-    /// The column that names groups of rows. A group stays in one part.
+    /// The column that names groups of rows. All rows of a group belong to the same part, train or test.
     pub group: Option<String>,
     pub missing: MissingTargets,
     pub files: Vec<RowFiles<'b>>,
@@ -75,7 +76,7 @@ pub(crate) struct TargetTable<'b> {
 /// A group of files that belong to rows, because their names are ids.
 pub(crate) struct RowFiles<'b> {
     pub files: &'b FileGroup,
-    /// The column of the table of files that contains the id: `name`, `stem` or `file`, the path in the bundle.
+    /// In the table of files, the column that contains the id: `name`, `stem`, or `file` (the path in the bundle).
     pub column: &'static str,
     /// Number of known rows without a file.
     pub missing: usize,
@@ -262,7 +263,7 @@ impl<'b> TargetTable<'b> {
             other => other,
         };
         let is_unique = is_numbered || is_unique(table, &id);
-        // Rows with the same id belong together.
+        // If ids repeat, the rows with the same id are a group.
         let group = match is_unique {
             true => group(table, &id, &target),
             false => Some(id.clone()),
@@ -634,7 +635,7 @@ fn group(table: &BundleTable, id: &str, target: &Target) -> Option<String> {
     let counted = candidates.filter_map(|name| {
         let values = table.texts(name)?;
         let different: BTreeSet<&Option<&str>> = values.iter().collect();
-        // A value occurs in at least 1.2 rows on average.
+        // Each value must occur in at least 1.2 rows on average.
         let repeats = different.len() * 6 <= values.len() * 5;
         let fits = repeats && different.len() >= MIN_GROUPS && !different.contains(&None);
         fits.then_some((!has_group_word(name), different.len(), name))
@@ -684,9 +685,9 @@ fn is_run_lengths(text: &str) -> bool {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TargetKind {
-    /// Two integers.
+    /// Exactly two different integers.
     Binary,
-    /// A few integers, booleans or strings.
+    /// A few different integers, booleans or strings.
     Classes,
     /// Other numbers.
     Numbers,

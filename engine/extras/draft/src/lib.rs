@@ -119,7 +119,7 @@ pub fn draft(
         return Err(DraftError::IdIsTarget(id.clone()));
     }
     let choices = &add_members(&mut bundle, choices);
-    // The files of a row may be in the directories of their classes, too.
+    // If no group of files matches the rows, the files may be divided into directories by class. Then merge these groups.
     let is_by_class = guess::guess(&bundle, choices).is_ok_and(|guess| match guess.split {
         SplitGuess::Files(_) => true,
         SplitGuess::Rows(rows) => rows.files.is_empty(),

@@ -537,7 +537,7 @@ mod tests {
 
     /// A file with the suffix `.json` may contain JSON lines instead of a single JSON value.
     #[test]
-    fn lines_under_the_name_of_one_value_are_found() {
+    fn json_lines_in_a_json_file_are_found() {
         let table = table("train.json", "{\"id\": 1}\n{\"id\": 2}\n").unwrap();
         assert_eq!(table.keys, [("format", "json_lines".to_owned())]);
     }

@@ -6,9 +6,9 @@ use serde_json::json;
 /// A column that a draft predicts.
 pub struct TrialColumn<'a> {
     pub name: &'a str,
-    /// A missing answer is empty.
+    /// The answer of each row. A missing answer is an empty string.
     pub answers: Vec<String>,
-    /// The value of the sample submission in each row.
+    /// The value that this column of the sample submission has in all rows.
     pub placeholder: String,
 }
 

@@ -1,7 +1,7 @@
 //! Writes the pipeline: fills the templates `rows.yaml` and `files.yaml`.
 //!
-//! A template contains the names of values in braces. A line is omitted if it names a value that does not exist.
-//! Therefore the template shows all lines that a draft can contain.
+//! A template contains the names of values in braces. It contains all lines that any draft needs: a line is omitted if it
+//! names a value that this draft does not have.
 
 use std::collections::BTreeMap;
 use std::ptr;
@@ -265,7 +265,7 @@ impl RowsWriter<'_> {
         values.add_lines("disjoint", &disjoint);
         values.add_if(rows.is_unique, "unique", key);
         values.add("labelled", labelled);
-        // Parquet has types that CSV does not have, such as times and lists.
+        // The outputs of a Parquet table are Parquet, because CSV does not have all its types, such as times and lists.
         let is_parquet = table.path.to_ascii_lowercase().ends_with(".parquet");
         values.add("suffix", if is_parquet { "parquet" } else { "csv" });
         let is_class = self.add_grade(metric)?;
@@ -534,7 +534,7 @@ impl RowsWriter<'_> {
                 "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
             ),
         };
-        // If a column contains neither numbers nor two integers, the usual metric compares classes.
+        // If a target is neither binary nor numeric, the usual metric compares classes.
         let mut is_class = match rows.target {
             Target::PerClass { is_multi, .. } => is_multi && wished.is_none(),
             Target::Columns(_) => !all(&[TargetKind::Binary, TargetKind::Numbers]),
@@ -744,8 +744,8 @@ fn check_column(name: &str) -> String {
     }
 }
 
-/// Returns the template values for a pipeline that splits files. `label` is the column of the table of files
-/// that the author chose as the label. `files` is the group to split, or `None` for all files.
+/// Returns the template values for a pipeline that splits files. `label` is the author's choice of the label, a column of
+/// the table of files. `files` is the group to split, or `None` for all files.
 fn files_values(
     bundle: &BundleContent,
     files: Option<&FileGroup>,
@@ -763,7 +763,7 @@ fn files_values(
         values.add("pattern", yaml(&files.pattern));
         values.add("count", units::count(files.count as u64, "file"));
     }
-    // If the files are in several directories, the name of a file's directory is the file's label.
+    // If the author chose no label, and the files are in several directories, the name of a file's directory is its label.
     let (label, note) = match (label, files.is_some_and(|files| files.is_nested)) {
         (Some(label), _) => (label, "a part of the file's path"),
         (None, true) => ("folder", "the directory of the file"),
