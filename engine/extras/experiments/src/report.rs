@@ -32,7 +32,7 @@ pub struct GradedRun {
     pub is_answers: bool,
     /// Whether the score cannot be compared with upstream's scores.
     pub is_not_comparable: bool,
-    /// The id of the log of gradings, and the number of the competition's gradings in it up to this run.
+    /// The id of the log of gradings, and how many gradings of the competition this log contains up to this run.
     pub looks: Option<(String, u64)>,
 }
 
@@ -540,7 +540,7 @@ mod groups_tests {
     use super::*;
 
     #[test]
-    fn the_table_is_parsed_or_rejected_with_its_line() {
+    fn run_group_file_is_parsed_or_its_error_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.csv");
         std::fs::write(&path, "experiment_id,run_group\na, g2 \r\n\n b,g1,x\n").unwrap();

@@ -180,8 +180,8 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
     }
 }
 
-/// Returns whether submissions were graded with different variants. Runs without a submission, such as padded runs, have no
-/// score. Upstream's reports state no variant, because upstream has only the base variant.
+/// Returns whether submissions were graded with different variants. Runs without a submission, such as padded runs, are
+/// ignored, because they have no score. Upstream's reports state no variant, because upstream has only `v1`.
 fn has_mixed_variants(runs: &[&GradedRun]) -> bool {
     let submitted = runs.iter().filter(|run| run.exists);
     let mut variants = submitted.map(|run| run.variant.as_deref().unwrap_or("v1"));
@@ -219,7 +219,7 @@ struct Seeds {
     left_out: Option<LeftOut>,
 }
 
-/// The reason why runs are left out.
+/// The reason why runs are left out: some competitions of the set have fewer runs than others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The largest number of runs of any competition.
@@ -229,8 +229,8 @@ pub struct LeftOut {
 }
 
 /// Combines runs into seeds for the competitions of a set. `runs` must be sorted by time. A competition without a run
-/// is an error. With [`Choice::pad`], missing runs are padded instead. A missing run is then an error only if its
-/// competition has ungraded runs.
+/// is an error. With [`Choice::pad`], missing runs are replaced by failed runs instead. A missing run is then an error only
+/// if its competition has ungraded runs.
 fn seeds(
     runs: &[GradedRun],
     ungraded: &[UngradedRun],
