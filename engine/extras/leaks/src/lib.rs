@@ -119,5 +119,5 @@ pub fn find(
     })
 }
 
-/// With fewer test items, a statistical finding is only a note.
+/// With fewer test items than this, a statistical finding is only a note.
 const MIN_ITEMS: usize = 50;

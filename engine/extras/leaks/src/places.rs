@@ -6,7 +6,7 @@ use crate::facts::files::kind;
 use crate::finding::LeakFinding;
 use crate::world::{World, named_in};
 
-/// If files of a kind are in more top-level directories, a finding contains only the kind, for example `ID.png`.
+/// If files of a kind are in more top-level directories than this, a finding contains only the kind, for example `ID.png`.
 const MAX_NAMED: usize = 3;
 
 /// Replaces `ID.png` and other kinds of items' files in the texts of findings with their paths.

@@ -37,7 +37,7 @@ fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let is_comment = |line: &&str| ["#", "%", "//"].iter().any(|sign| line.starts_with(sign));
     for (number, line) in text.lines().filter(|line| !is_comment(line)).enumerate() {
         let texts = line.split([',', '\t', ';', ' ']).map(str::trim);
-        // More than `MAX_NUMBERS` cells end the series anyway.
+        // Further cells of the line are not needed, because the loop ends after `MAX_NUMBERS` cells.
         let texts = texts.filter(|cell| !cell.is_empty()).take(MAX_NUMBERS + 1);
         let texts: Vec<&str> = texts.collect();
         let cells: Vec<Option<f64>> = texts.iter().map(|cell| cell.parse().ok()).collect();

@@ -27,7 +27,7 @@ pub(crate) struct View<'a> {
     baselines: Vec<OnceCell<Option<Prediction>>>,
 }
 
-/// If fewer test items are related to a training item, there is no finding.
+/// If fewer test items than this are related to a training item, there is no finding.
 const MIN_RELATED: usize = 15;
 
 impl<'a> View<'a> {

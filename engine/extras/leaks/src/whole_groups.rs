@@ -14,18 +14,18 @@ use crate::table::is_missing;
 use crate::text::numbers_or_nan;
 use crate::world::{RowOfItem, World, rows_of_items};
 
-/// A column does not name whole groups if a larger fraction of the items has a value that also occurs in the training
-/// part.
+/// A column does not name groups that are entirely in the test part if a larger fraction of the test items than this has
+/// a value that also occurs in the training part.
 const MAX_KNOWN: f64 = 0.1;
 
-/// Groups that explain a smaller fraction of the answers' variance are not used.
+/// Groups that explain a smaller fraction of the answers' variance than this are not used.
 const MIN_VARIANCE: f64 = 0.05;
 
 /// A [`Division`] assigns the test items to groups. With fewer groups than this number, it is *coarse*. A coarse division
 /// is used only if all divisions are coarse, or if its groups are unions of the groups of a finer division.
 const MIN_GROUPS: usize = 8;
 
-/// The length of a section is the distance at which the correlation of answers falls below this limit.
+/// A section of ordered items is as long as the distance at which the correlation of answers falls below this limit.
 const MAX_CORRELATION: f64 = 0.1;
 
 const MAX_ORDERS: usize = 8;
@@ -219,7 +219,7 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
         let best = sections.max_by(|one, other| one.0.total_cmp(&other.0));
         return best.map_or_else(Folds::default, |(_, sections)| Folds::of_sections(sections));
     }
-    // Prefer many groups, then groups whose answers agree most.
+    // Prefer divisions that are not coarse, then divisions whose groups have the most similar answers.
     let is_coarse = |groups: &[usize]| count(groups) < MIN_GROUPS;
     agreeing.sort_by(|one, other| {
         let coarse = is_coarse(&one.1).cmp(&is_coarse(&other.1));

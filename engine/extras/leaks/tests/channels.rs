@@ -867,7 +867,7 @@ fn classes_in_paths_of_pictures_that_predict_the_answers_are_found() {
             files.extend(items.plain());
             let mut report = items.search(&files, 1 << 30, &|_| {});
             let all = report.findings.len();
-            // It may be a risk, because the pictures predict the answers.
+            // The finding `masked` may be a risk, because the pictures predict the answers.
             report.findings.retain(|one| one.detector != "masked");
             assert!(
                 report.findings.len() < all || classes > 2,

@@ -235,7 +235,7 @@ fn files_of_equal_length_are_compared_by_content() {
     for (path, content) in copies {
         data.file(path.replace("test", "train_more"), content);
     }
-    // The names of the copies are also ids of test items, so only half of the copies are renamed.
+    // `k1.bin` has the checksum of a test file, but a different content, so no finding may name it.
     let found = data.search(None).findings;
     assert!(
         found.iter().all(|one| !one.what.contains("k1.bin")),
@@ -255,7 +255,7 @@ fn crc_multiple(_: &[u8]) -> [u8; 5] {
 }
 
 #[test]
-fn ids_that_coincide_are_not_items_of_the_training_part() {
+fn training_items_with_the_ids_of_test_items_are_not_leaks() {
     let mut data = Data::default();
     let text = |number: usize| {
         format!(

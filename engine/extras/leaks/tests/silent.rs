@@ -658,7 +658,7 @@ fn planted_leaks_are_found() {
         .collect();
     write(&public(&made, "log.txt"), lines);
     found(&made, "answers-elsewhere", LeakLevel::Leak);
-    // Test rows are in train.
+    // The training table contains test rows.
     let made = GeneratedCompetition::new(PLAIN);
     let mut both = table(&made.train, false, true);
     both.push_str(

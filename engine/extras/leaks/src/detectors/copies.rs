@@ -34,7 +34,7 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 
 struct Copies<'a> {
     detector: &'static str,
-    /// The words of the message after the number of compared items, for example `test rows are also in train.csv`.
+    /// The words of the message after the number of compared items, for example `test items have a row that is also in train.csv`.
     what: String,
     /// Number of test rows or texts that were compared.
     compared: usize,
@@ -44,9 +44,9 @@ struct Copies<'a> {
     is_weak: bool,
 }
 
-/// With fewer copies, a finding is only a note. With fewer test texts, near texts are not searched.
+/// With fewer copies than this, a finding is only a note. With fewer test texts than this, near texts are not searched.
 const MIN_COPIES: usize = 20;
-/// If a smaller fraction of the compared items has a copy, the finding is only a note.
+/// If a smaller fraction than this of the compared items has a copy, the finding is only a note.
 const MIN_FRACTION: f64 = 0.05;
 
 impl Copies<'_> {
@@ -146,7 +146,7 @@ fn same_rows(
     copies.finding(world, label, tests)
 }
 
-/// Removes case, spaces and punctuation from a cell that is not a number.
+/// Converts a cell that is not a number to words in lower case, separated by single spaces.
 fn normal(cell: Option<&str>) -> String {
     let cell = cell.unwrap_or_default();
     match cell.parse::<f64>() {
@@ -241,9 +241,9 @@ const MIN_COMMON: f64 = 0.7;
 const MIN_CONTAINED: f64 = 0.8;
 /// A test text is compared with at most this number of training texts.
 const MAX_CANDIDATES: usize = 10;
-/// If the training part has more runs, only an even sample of them is stored.
+/// If the training part has more runs than this, only an even sample of them is stored.
 const MAX_RUNS: usize = 4_000_000;
-/// A run in more training texts is ignored, because it does not show that two texts are near.
+/// A run in more training texts than this is ignored, because it does not show that two texts are near.
 const MAX_RUN_TEXTS: usize = 20;
 
 /// Returns the sorted hashes of each text's runs. `None` for short texts.
@@ -260,8 +260,8 @@ fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>
 }
 
 /// Pairs each text of `own` with the nearest text of `other`, if the two texts are near. `own` and `other` contain the
-/// hashes of each text's runs of words. Each text of `own` is compared with at most [`MAX_CANDIDATES`] texts of `other`:
-/// the texts with the largest number of common runs that are rare.
+/// hashes of each text's runs of words. Each text of `own` is compared with at most [`MAX_CANDIDATES`] texts of `other`,
+/// which have the most rare runs in common with it.
 fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
     // If there are too many runs, an even sample is compared.
     let all: usize = other.iter().flatten().map(Vec::len).sum();

@@ -24,17 +24,17 @@ use crate::text::number;
 use crate::view::View;
 use crate::world::AnswerColumn;
 
-/// A fact with values for fewer rows is not examined.
+/// A fact with values for fewer rows than this is not examined.
 const MIN_ROWS: usize = 20;
 
-/// If fewer groups are entirely in the test part, the values of a column are not examined as codes for answers, because
-/// any property of a few groups may determine their answers by chance.
+/// If fewer groups than this are entirely in the test part, the values of a column are not examined as codes for answers,
+/// because any property of a few groups may determine their answers by chance.
 const MIN_GROUPS: usize = 30;
 
 /// Number of random pairs of items. For each pair, the linear function is tried that maps the two cells to the two answers.
 const LINES: usize = 300;
 
-/// A finding with a smaller p-value is never dropped as chance, however many facts are tested.
+/// A finding with a smaller p-value than this is never dropped as chance, however many facts are tested.
 const CERTAIN: f64 = 1e-12;
 
 /// A cell and the answer of its item.
@@ -107,7 +107,7 @@ fn exact_relation(
     // The fraction of cells that must be spelled like the answer. Words that are spelled like the answers are probably
     // copies of the answers, so fewer of them suffice.
     let min_fraction = if is_word && channel == Channel::Column {
-        // In a translation task, some texts stay unchanged.
+        // In a translation task, some texts stay unchanged, so a large fraction is required.
         0.9
     } else if is_word {
         (majority_fraction + 0.3).min(0.9)
@@ -259,7 +259,7 @@ impl PublicValue<'_> {
     }
 }
 
-/// Answers that are lists are not compared with public lists if they contain more different elements.
+/// Answers that are lists are not compared with public lists if they contain more different elements than this.
 const MAX_ELEMENTS: usize = 100;
 
 /// Returns whether a cell is true. `None` if it is neither true nor false.
@@ -417,7 +417,7 @@ impl VerbatimSearch<'_> {
         {
             self.flags(all.first()?, &of_answers)
         } else {
-            // Single words are compared elsewhere.
+            // Other searches compare answers that are single words.
             sources.find(|source| {
                 let mut cells = source.cells.iter().zip(&of_answers);
                 let is_same = |cell: &str, answer: &BTreeSet<String>| {
@@ -466,7 +466,8 @@ impl VerbatimSearch<'_> {
         for one in &columns {
             for other in columns.iter().filter(|other| !std::ptr::eq(**other, *one)) {
                 if let Some(how) = combination(&one.cells, &other.cells, answers) {
-                    // Items with the same two cells, for example of the same group, agree together.
+                    // Items with the same two cells, for example of the same group, are counted once: if one of them agrees
+                    // by chance, all of them do.
                     let mut seen = HashSet::new();
                     let cells = one.cells.iter().zip(&other.cells).zip(answers);
                     let different = cells.filter(|(cells, _)| seen.insert(*cells));
@@ -600,7 +601,7 @@ mod tests {
                 ["40.9942", "33.2530"],
                 Some("divided by"),
             ),
-            // Times in milliseconds
+            // Large cells, here times in milliseconds, prove nothing about small answers.
             (
                 ["1598000000000", "1598000000500"],
                 ["1597999999000", "1598000000100"],

@@ -24,11 +24,11 @@ use crate::text::numbers_or_nan;
 use crate::view::View;
 use crate::world::AnswerColumn;
 
-/// A fact with values for fewer items is not measured. A single value that fewer items have is not examined.
+/// A fact with values for fewer items than this is not measured. A single value that fewer items have is not examined.
 const MIN_ITEMS: usize = 20;
 
-/// A single value is not reported if it has fewer independent observations. If items belong to groups, each group is an
-/// observation. Otherwise each item is an observation.
+/// A single value is not reported if it has fewer independent observations than this. If items belong to groups, each
+/// group is an observation. Otherwise each item is an observation.
 const MIN_OBSERVATIONS: usize = 8;
 
 /// At most this number of facts is measured. Further facts are ignored.
@@ -87,7 +87,7 @@ fn masked(
             Some((best.gain.alone, name))
         });
     let strongest = skills.max_by(|one, other| one.0.total_cmp(&other.0));
-    // If answers are words, the task may be to rewrite the words of a column.
+    // If answers are words, the task may be to rewrite the words of a column. The finding is then only a note.
     let may_be_risk = label.numbers.is_some() && !has_leak;
     let is_single = |(most, _): &(f64, _)| *most >= MAX_SINGLE && may_be_risk;
     let (level, which, fraction) = match strongest.filter(is_single) {
@@ -130,7 +130,7 @@ fn find_for_label(
             found.extend(fact.judge(&best, (label, targets), view));
         }
     }
-    // Only the findings with the largest gain are reported for each channel.
+    // Only the two findings with the largest gain are reported for each detector.
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
     let mut findings: Vec<LeakFinding> = Vec::new();
     for (_, finding) in found {
@@ -178,7 +178,7 @@ pub(crate) fn best(
             predictions.push((by_nearest(&numbers, targets), is_unique));
         }
     }
-    // Texts that are all different may still share words.
+    // Texts that are all different may still share words, so their words are measured separately.
     let has_words = matches!(
         channel,
         Channel::Metadata | Channel::Name | Channel::Packing
@@ -205,7 +205,7 @@ pub(crate) fn best(
     measured.min_by(|one, other| one.gain.p.total_cmp(&other.gain.p))
 }
 
-/// Facts about the form of cells that need a larger gain than other facts: the beginning of the fact's name, and the
+/// Facts about the form of cells. They need a larger gain than other facts: the beginning of the fact's name, and the
 /// minimum gain. Texts by the same author often begin or quote in the same way, which is not a leak.
 const SIMILAR_FORMS: [(&str, f64); 6] = [
     ("the last punctuation mark", 0.25),
@@ -241,8 +241,8 @@ impl MeasuredFact<'_> {
         let (gain, cells, name) = (&best.gain, &self.cells, self.name);
         let channel = self.channel;
         let answers: Vec<&str> = label.values.iter().collect();
-        // In the order of this fact, neighbouring items have similar answers, but the answers themselves are not sorted.
-        // Such a finding is only a note.
+        // If neighbouring items in the order of this fact have similar answers, but the answers are not sorted, the finding
+        // is only a note: neighbours may belong to the same group.
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
         let different: HashSet<&str> = cells.iter().flatten().copied().collect();
@@ -252,7 +252,7 @@ impl MeasuredFact<'_> {
         if channel == Channel::Pixels && different.len() > 24 {
             min_gain = 0.9;
         }
-        // If the content is not decoded, the length is also an intended feature.
+        // If the content is not decoded, the length is also an intended feature, so a larger gain is required.
         if channel == Channel::Size && !view.has_content_features {
             min_gain = 0.4;
         }

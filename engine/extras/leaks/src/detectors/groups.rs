@@ -23,7 +23,7 @@ use crate::world::World;
 
 const NAME: &str = "groups";
 
-/// With fewer renamed test files, groups are not recognized by the names of files in the bundle.
+/// With fewer renamed test files than this, groups are not recognized by the names of files in the bundle.
 const MIN_HIDDEN: usize = 20;
 
 const MIN_GROUPS: usize = 10;
@@ -52,7 +52,8 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             continue;
         };
         let is_trained = train.contains(name);
-        // If several files have the same content, the new name of this file is ambiguous.
+        // Skip a test file that kept its name. If several test files have the same content, any of them may be this file,
+        // so all of them must have its name.
         if !is_trained && test.iter().all(|other| *other == name) {
             continue;
         }
@@ -86,16 +87,16 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
 /// Maximum number of members of a family. Larger sets of items are classes or sites, not families.
 const MAX_FAMILY: usize = 50;
 
-/// In a larger family, only an even selection of at most this number of members is paired with each other.
+/// At most this number of members of a family, an even selection, is paired with each other.
 const MAX_PAIRED: usize = 8;
 
 /// If families have at least this number of items on average, they are categories, and are not examined.
 const MAX_MEAN_FAMILY: usize = 8;
 
-/// Families are not reported if a smaller fraction of the test items has a training item in its family.
+/// Families are reported only if at least this fraction of the test items has a training item in the family.
 const MIN_DIVIDED: f64 = 0.1;
 
-/// Families are not reported if the mean agreement of pairs of items is smaller.
+/// Families are reported only if the mean agreement of pairs of items is at least this number.
 const MIN_AGREEMENT: f64 = 0.02;
 
 pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {

@@ -1,7 +1,7 @@
 //! `answers-elsewhere`: finds the answers of an item in files whose names or directories contain the item's id.
 //!
-//! As a control, these files are also searched for the answers of a different item. Therefore common words and frequent
-//! numbers are not reported.
+//! As a control, these files are also searched for the answers of a different item. Common words and frequent numbers are
+//! not reported, because they are found equally often for both items.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const NAME: &str = "answers-elsewhere";
 /// Numbers with fewer digits are not searched, because they often occur in a text by chance.
 const MIN_DIGITS: usize = 6;
 
-/// The search ends after this number of items' files per kind, on average.
+/// At most this number of items' files is examined for each kind of file, on average over all kinds.
 const MAX_FILES: usize = 200;
 /// In each file, at most this number of the item's answers is searched.
 const MAX_ANSWERS: usize = 100;
@@ -80,7 +80,7 @@ fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakF
     })
 }
 
-/// If fewer answers are found in files of the same kind, there is no finding.
+/// If fewer answers than this are found in files of the same kind, there is no finding.
 const MIN_FOUND: usize = 20;
 
 /// The answers that were searched for in files of the same kind.

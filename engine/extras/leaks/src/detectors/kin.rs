@@ -18,7 +18,7 @@ use crate::text::{number, numbers_or_nan, stem};
 use crate::view::View;
 use crate::world::rows_of_items;
 
-/// A relation is not examined if fewer test items have related training items.
+/// A relation is not examined if fewer test items than this have related training items.
 const MIN_ITEMS: usize = 20;
 
 /// A relation is reported only if the answers of related training items explain at least this fraction of the variance

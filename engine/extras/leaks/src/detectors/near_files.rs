@@ -39,7 +39,7 @@ const MIN_RATIO: f64 = 4.0;
 const TWENTIETH: usize = 20;
 /// Assumed probability that a file is near by chance.
 const CHANCE: f64 = 0.01;
-/// If a part has fewer files, files are not compared, because typical distances are unknown.
+/// If one of the parts has fewer files than this, files are not compared, because typical distances are unknown.
 const MIN_FILES: usize = 2 * TWENTIETH;
 
 struct Neighbour<'a> {
@@ -82,7 +82,7 @@ fn find_near(
     if test.len() < MIN_FILES || train.len() < MIN_FILES {
         return None;
     }
-    // Each picture has fifteen variants, so fewer pictures are compared.
+    // If `rotated` is true, each picture has fifteen variants, so fewer pictures are compared.
     let step = match rotated {
         true => test.len().div_ceil(MAX_ROTATED),
         false => 1,
@@ -199,7 +199,7 @@ fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
 /// Two files share a section if at least this number of their fingerprints are equal and have the same shift.
 const MIN_EQUAL: usize = 6;
 
-/// A fingerprint in more training files is ignored, because it proves nothing.
+/// A fingerprint in more training files than this is ignored, because it proves nothing.
 const MAX_FILES: usize = 20;
 
 /// Shifts between two pictures are rounded to multiples of this number, so that nearly equal shifts are equal.

@@ -15,16 +15,16 @@ use crate::world::AnswerColumn;
 
 const NAME: &str = "neighbours";
 
-/// If other rows reveal the answers of fewer test items, there is no finding.
+/// If other rows reveal the answers of fewer test items than this, there is no finding.
 const MIN_ITEMS: usize = 20;
 
-/// If other rows reveal the answers of a smaller fraction of the test items, there is no finding.
+/// If other rows reveal the answers of a smaller fraction of the test items than this, there is no finding.
 const MIN_FRACTION: f64 = 0.2;
 
 /// Only the first numeric columns, and the first columns with groups, are tried: at most this number of each.
 const MAX_COLUMNS: usize = 12;
 
-/// If both parts together have more rows, they are not examined.
+/// If both parts together have more rows than this, they are not examined.
 const MAX_ROWS: usize = 200_000;
 
 /// The rows of both parts: first the test table, then the training table.
@@ -76,7 +76,7 @@ impl<'a> RowsOfBothParts<'a> {
             answers,
             step: 0.0,
         };
-        // Answers with few digits can result by chance.
+        // Answers with few digits can result by chance, so such labels are not examined.
         let values = label.values.iter();
         let finite = values.filter(|text| text.parse::<f64>().is_ok());
         let different: HashSet<&str> = finite.clone().collect();

@@ -19,7 +19,7 @@ use crate::world::{PublicFile, World};
 
 const NAME: &str = "shown-before";
 
-/// In fewer files, no name is recognized as an id, see [`NamesOfFiles::is_id`].
+/// If a group has fewer files, no name in them is recognized as an id, see [`NamesOfFiles::is_id`].
 const MIN_ID_FILES: u64 = 10;
 
 /// A finding lists at most this number of names, and counts the others.

@@ -48,7 +48,7 @@ pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts
             let last = text.chars().rev().find(char::is_ascii_digit);
             let last = last.map(String::from).unwrap_or_default();
             form("the last digit", &last);
-            // An instrument may measure in steps, for example 0.25, 0.5, 0.75.
+            // If an instrument measures in steps such as 0.25, the last two decimals show this.
             if decimals >= 2 {
                 form("the last two decimals", last_two(text));
             }

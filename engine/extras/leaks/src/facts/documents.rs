@@ -13,7 +13,7 @@ use crate::table::{CellTexts, ColumnTable};
 /// Values that are nested in more lists and objects than this are ignored.
 const MAX_DEPTH: usize = 24;
 
-/// Objects with more members are treated as lists, because their keys are probably ids.
+/// Objects with more members than this are treated as lists, because their keys are probably ids.
 const MAX_MEMBERS: usize = 200;
 
 pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
@@ -186,7 +186,7 @@ impl DocumentWalk<'_> {
     }
 }
 
-/// If a list has more elements, its text is not a fact.
+/// If a list has more elements than this, its text is not a fact.
 const MAX_ELEMENTS: usize = 50;
 
 fn is_object(text: &str) -> bool {
@@ -224,11 +224,11 @@ pub(crate) fn elements(cell: &str) -> BTreeSet<String> {
 /// A list with fewer elements is not treated as a table.
 const MIN_ROWS: usize = 20;
 
-/// If objects have more keys, the keys are probably ids. Such objects are neither treated as rows nor searched for
-/// lists.
+/// If objects have more keys than this, the keys are probably ids. Such objects are neither treated as rows nor searched
+/// for lists.
 const MAX_COLUMNS: usize = 100;
 
-/// Lists that are nested more deeply in objects are not searched.
+/// Lists that are nested in more objects than this are not searched.
 const MAX_LIST_DEPTH: usize = 4;
 
 /// Returns the lists of a document as tables. Each table has a name, which consists of the keys that lead to the list.

@@ -144,7 +144,7 @@ pub(crate) fn kind(path: &str, id: &str) -> String {
     }
 }
 
-/// The facts of further training files are not collected.
+/// Maximum number of training files whose facts are collected.
 const MAX_FILES: usize = 60_000;
 
 /// Values with more bytes are not collected.

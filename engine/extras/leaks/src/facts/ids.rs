@@ -78,7 +78,7 @@ fn is_counter(ids: &[String], place: usize) -> bool {
 /// The sum of digits, which may reveal a check digit, is a fact only of ids with at least this length.
 const MIN_CHECKED: usize = 6;
 
-/// If ids are longer, their single characters are not facts.
+/// If ids have more characters than this, their single characters are not facts.
 const MAX_CHARACTERS: usize = 48;
 
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {

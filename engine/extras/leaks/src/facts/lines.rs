@@ -26,7 +26,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The names of elements that are nested more deeply are not kept.
+/// The names of elements that are nested in more elements than this are not kept.
 const MAX_OPEN: usize = 64;
 
 /// Converts XML or HTML to lines of the form `parent/element attribute: value` and `parent/element: text`. If a tag has
@@ -64,7 +64,7 @@ pub(crate) fn lines_of_markup(text: &str) -> String {
     lines
 }
 
-/// Shorter words are not decoded from base64.
+/// Words with fewer characters than this are not decoded from base64.
 const MIN_ENCODED: usize = 200;
 
 /// Adds the facts of texts that are encoded in base64. Long words are decoded, or the entire text if it consists only of
@@ -168,7 +168,7 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Item
             }
         }
     }
-    // The first line may be a header or a comment.
+    // The first line may be a header or a comment, so it is a separate fact.
     let first = text.lines().next().unwrap_or_default();
     if first.contains(char::is_alphabetic) {
         let what = format!("the first line of `{kind}`");
@@ -187,7 +187,7 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Item
 /// Maximum length of the text of a fact, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 200;
 
-/// A shorter run of printable characters is not treated as a text.
+/// A run of fewer printable characters than this is not treated as a text.
 const MIN_TEXT: usize = 2;
 
 /// Only this number of bytes at the beginning of an item's own file is searched for strings.
@@ -255,7 +255,7 @@ pub(crate) fn collect_strings_of_item(
     facts: &mut ItemFacts,
 ) {
     let head = content.get(..MAX_HEAD).unwrap_or(content);
-    // Short strings occur in random data, too.
+    // Strings with fewer than six characters also occur in random data.
     for (number, text) in texts(head, 6).take(MAX_TEXTS).enumerate() {
         let what = format!("text {} of `{kind}`", number + 1);
         facts.add(Channel::Metadata, &what, item, text);

@@ -138,7 +138,7 @@ fn of_chunks(file: &[u8], form: &ChunkForm) -> Vec<(String, String)> {
     found.push(("the chunks".to_owned(), kinds.join(" ")));
     let after = match form.last {
         b"" => rest.len(),
-        // In a JPEG file, the pixels follow the last chunk.
+        // In a JPEG file, the pixels follow the last chunk, and end with the marker FFD9.
         b"\xff\xda" => {
             let end = file.windows(2).rposition(|two| two == [0xff, 0xd9]);
             end.map_or(0, |end| file.len() - end - 2)
@@ -191,8 +191,8 @@ fn text(bytes: &[u8]) -> String {
     text.trim_matches('\0').trim().to_owned()
 }
 
-/// Formats the value of a chunk. More than four printable bytes are written as text, all other values as hex digits. If
-/// such another value has more than 32 bytes, only the first 32 and a checksum are written.
+/// Formats the value of a chunk. More than four printable bytes are written as text, all other values as hex digits. Of
+/// more than 32 bytes in hex digits, only the first 32 and a checksum are written.
 fn value_of(data: &[u8]) -> String {
     let is_text = |byte: &u8| *byte == 0 || byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     match data.get(..32).filter(|_| data.len() > 32) {

@@ -24,8 +24,8 @@ pub(crate) enum Channel {
     /// A value inside a file other than a test table: a field, a key, a variable, or a word of a line. Most of these
     /// values are intended features.
     Field,
-    /// A row of a file that has no ids, but as many rows as there are test items. The row of an item is reported only if the
-    /// row equals the item's answer.
+    /// A row of a file that has no ids, but as many rows as there are test items. Such rows are reported only if they contain
+    /// the answers themselves, see `detectors::exact`.
     Aligned,
     /// A feature of a picture, a sound or other content: an intended feature. It is not reported as a leak.
     Look,

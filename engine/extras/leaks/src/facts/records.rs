@@ -6,7 +6,7 @@ use prep_formats::tfrecord::{Example, Feature, TfRecords};
 use super::{Channel, ItemFacts, ItemOf, ids};
 use crate::text::file_name;
 
-/// A longer byte string is not treated as a value.
+/// A byte string with more bytes than this is not treated as a value.
 const MAX_BYTES: usize = 200;
 
 /// At most this number of records is read from a file.

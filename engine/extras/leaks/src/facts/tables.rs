@@ -14,7 +14,7 @@ const MAX_JOINS: usize = 3;
 /// At most this number of columns together may identify a row of another table.
 const MAX_KEYS: usize = 4;
 
-/// Tables are not joined by a key with fewer different values.
+/// Tables are not joined by a key with fewer different values than this.
 const MIN_KEYS: usize = 20;
 
 /// Tables are joined only if the other table contains the keys of at least this fraction of the items.
@@ -63,7 +63,7 @@ pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
     collect_aligned(world, facts);
 }
 
-/// A table with a column for each item is ignored if it has more rows.
+/// A table with a column for each item is ignored if it has more rows than this.
 const MAX_WIDE_ROWS: usize = 50;
 
 fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
@@ -82,7 +82,7 @@ fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
     }
 }
 
-/// A column with more different values is not treated as a column with names of quantities, such as `height` and `weight`.
+/// A column with more different values than this does not contain names of quantities, such as `height` and `weight`.
 const MAX_QUANTITIES: usize = 12;
 
 /// If a table has several rows per item, only its first columns, up to this number, are used.
@@ -113,7 +113,7 @@ fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mu
             .into_iter()
             .filter_map(|(item, sum)| Some((item, sum?)))
         {
-            // Sums have rounding errors.
+            // Sums have rounding errors, so the values are rounded.
             let add = |facts: &mut ItemFacts, how: &str, value: f64| {
                 let value = (value * 1e9).round() / 1e9;
                 facts.number(
@@ -158,7 +158,7 @@ fn order(shown: &PublicTableFile, first: &RowOfItem, counts: &RowOfItem, facts: 
         let what = format!("the order of rows in {path}");
         let number = shown.table.number(*row);
         facts.number(Channel::Order, &what, *item, number as f64);
-        // Rows may alternate between classes.
+        // If rows alternate between classes, the remainders of row numbers predict the class.
         for divisor in 2..=5 {
             let what = format!("the remainder of row numbers in {path} divided by {divisor}");
             facts.number(Channel::Order, &what, *item, (number % divisor) as f64);

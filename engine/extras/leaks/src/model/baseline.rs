@@ -11,13 +11,13 @@ use crate::statistics::finite;
 use crate::table::{is_missing, is_mixed};
 use crate::text::number;
 
-/// If there are more features, a model uses an even selection of at most this number.
+/// Maximum number of features of a model. If there are more, the model uses an even selection.
 const MAX_FEATURES: usize = 120;
 
-/// If there are more training items, a model learns from an even selection of at most this number.
+/// Maximum number of training items of a model. If there are more, the model learns from an even selection.
 const MAX_TRAIN: usize = 4_000;
 
-/// A column with more different values is not treated as categories, because it contains texts or names.
+/// A column with more different values than this does not contain categories, but texts or names.
 const MAX_CATEGORIES: usize = 400;
 
 /// Only this number of the most frequent words contribute to features.

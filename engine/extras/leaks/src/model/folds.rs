@@ -38,8 +38,9 @@ impl Folds {
         }
     }
 
-    /// Returns the fold of an item. Without groups, folds are pseudorandom, so that neighbours are usually separated. Folds
-    /// with a pattern would divide groups with the same pattern, for example rows with the same remainder, into sections.
+    /// Returns the fold of an item. Without groups, folds are pseudorandom, so that neighbours are usually separated. If
+    /// each fold consisted of every fifth item, a group of every fifth item would be in a single fold, and its items could
+    /// not predict each other.
     pub(crate) fn fold(&self, item: usize) -> usize {
         match self.groups.get(item) {
             Some(group) if self.are_sections => group * FOLDS / self.number_of_groups.max(1),

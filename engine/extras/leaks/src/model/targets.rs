@@ -113,7 +113,8 @@ fn score(rank: f64, count: usize) -> f64 {
     if fraction < 0.5 { -quantile } else { quantile }
 }
 
-/// The target of a number is predicted from this number of items below it, and from this number of items above it.
+/// The target of an item is predicted from this many items with the nearest lower numbers, and from equally many with the
+/// nearest higher numbers.
 const NEIGHBOURS: usize = 2;
 
 /// Predicts the items of each fold from the items of other folds. `predict` receives the items of the fold, the other
@@ -259,7 +260,7 @@ fn mean<'a>(rows: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
     sum.iter().map(|one| one / count).collect()
 }
 
-/// Number of windows of an order in which the direction of the answers is compared.
+/// The ordered items are divided into this number of windows. In each window, the answers rise or fall.
 const WINDOWS: usize = 12;
 
 /// Answers are sorted only if they have the same direction in at least this number of windows. Answers in random order
@@ -302,7 +303,7 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
             cells.sum()
         };
         let counts: Vec<f64> = (0..width).map(count).collect();
-        // Other classes have 0 in all columns.
+        // Items of other classes have 0 in all columns.
         let others = window.len() as f64 - counts.iter().sum::<f64>();
         let count = |class: usize| counts.get(class).copied().unwrap_or(others);
         let class = (0..=width).max_by(|one, other| count(*one).total_cmp(&count(*other)));

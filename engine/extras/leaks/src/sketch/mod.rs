@@ -63,7 +63,7 @@ pub(crate) struct Sketch {
 
 const SCALE: f64 = 32_767.0;
 
-/// Upper bound of the ratio of the exact square of a distance to the sum of rounded squares.
+/// The exact square of a distance, divided by the rounded square that [`Sketch::distance`] computes, is below this number.
 const MARGIN: f64 = 1.00001;
 
 impl Sketch {
@@ -214,7 +214,7 @@ pub(crate) struct Wing {
     spent: u64,
     /// If `spent` exceeds this number of bytes, `max_hash` is halved.
     budget: u64,
-    /// If there are more sketches, `max_hash` is halved.
+    /// Maximum number of sketches. If there are more, `max_hash` is halved.
     room: usize,
 }
 

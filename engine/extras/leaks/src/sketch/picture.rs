@@ -16,7 +16,7 @@ const SIDE: usize = 16;
 const COLOURS: usize = 4;
 /// Pictures with more pixels are not decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-/// A picture is treated as empty if the standard deviation of its fields' brightness is smaller. White is 255.
+/// A picture is treated as empty if the standard deviation of its fields' brightness is below this number. White is 255.
 const MIN_DEVIATION: f64 = 6.0;
 
 pub(super) fn decode(file: &[u8]) -> Option<Pixels> {
@@ -35,7 +35,7 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
     let channels = stride / pixels.sample.max(1);
     let columns = FieldShares::new(pixels.width);
     let rows = FieldShares::new(pixels.height);
-    // Brightness, red minus brightness, blue minus brightness.
+    // For each field: brightness, red minus brightness, blue minus brightness.
     let mut fields = vec![[0.0_f64; 3]; SIDE * SIDE];
     let lines = pixels.bytes.chunks_exact(stride.max(1) * pixels.width);
     for (line, down) in lines.zip(&rows.0) {

@@ -4,8 +4,8 @@
 //! A picture's region contains nine small squares, its *fields*. The region's hash is computed from the brightness of
 //! these fields relative to the region's mean. A sound's region is sixteen samples, from which its hash is computed.
 //!
-//! Only the regions with the smallest hashes are kept. Therefore two files that share a section have many equal hashes.
-//! The positions of these hashes in both files differ by the same distance.
+//! Only the regions with the smallest hashes are kept. If two files share a section, this choice keeps many of its regions
+//! in both files. The positions of their hashes in both files differ by the same distance.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ const SPACING: usize = 6;
 /// Size of a brightness step, where 255 is white.
 const STEP: f64 = 10.0;
 
-/// A picture's region with fewer different brightness steps has no fingerprint.
+/// A picture's region with fewer different brightness steps than this has no fingerprint.
 const MIN_STEPS: u32 = 4;
 
-/// A picture has about this number of regions or fewer: in larger pictures, regions are larger and farther apart.
+/// A picture has at most about this number of regions. In larger pictures, regions are larger and farther apart.
 const MAX_REGIONS: usize = 1 << 16;
 
 /// Pictures with more pixels have no fingerprints.
@@ -31,7 +31,7 @@ const MAX_PIXELS: usize = 1 << 24;
 
 /// Number of samples in a region of a sound.
 const SAMPLES: usize = 16;
-/// A sound's region with fewer different samples has no fingerprint.
+/// A sound's region with fewer different samples than this has no fingerprint.
 const MIN_SAMPLES: usize = 8;
 
 /// A fingerprint and its position: the column and row in a picture, or the index of a sample.
@@ -199,7 +199,7 @@ impl RegionRow {
     fn round(&mut self, fields: &Fields, y: usize, regions: usize) {
         self.between.clear();
         self.between.resize(regions, 0);
-        // All integers are exact, because nine fields have at most 9 * 255 * 48^2 < 2^24.
+        // `f32` represents all these integers exactly, because nine fields have at most 9 * 255 * 48^2 < 2^24.
         let step_size = STEP as f32 * 9.0 * fields.area;
         let factor = 1.0 / step_size;
         for (place, steps) in self.steps.iter_mut().enumerate() {

@@ -13,7 +13,7 @@ const SECTIONS: usize = 256;
 const FEATURE_SECTIONS: usize = 8;
 /// Value of a full-scale sample in fingerprints.
 const SAMPLE_STEPS: f64 = 32_768.0;
-/// A sound is treated as silence if the standard deviation of its sections' loudness is smaller. Full scale is 1.
+/// A sound is treated as silence if the standard deviation of its sections' loudness is below this number. Full scale is 1.
 const MIN_DEVIATION: f64 = 2e-4;
 /// Features are computed from at most this number of samples.
 const MAX_SAMPLES: usize = 1 << 21;
@@ -177,7 +177,7 @@ mod tests {
         for good in [as_wav(1, 2, &data), as_wav(3, 4, &data)] {
             for _ in 0..3000 {
                 let mut bad = good.clone();
-                // Lengths come first.
+                // Damage the header at the beginning, because it contains the lengths.
                 for _ in 0..1 + random.below(4) {
                     let at = random.below(60);
                     bad[at] = [0, 1, 0x7f, 0xff, random.below(256) as u8][random.below(5)];

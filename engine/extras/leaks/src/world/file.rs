@@ -13,7 +13,7 @@ use super::PublicFile;
 use crate::facts::documents::key_paths;
 use crate::text::ContentKind;
 
-/// Texts with more bytes are not searched. Larger files in formats without a reader are not searched either.
+/// Texts with more bytes than this are not searched. The same limit applies to files in formats without a reader.
 pub(super) const MAX_TEXT: u64 = 64 << 20;
 
 /// How much of a file's content is kept in memory while it is read.

@@ -12,10 +12,10 @@ use super::{AnswerColumn, PublicContent, PublicFile, World};
 use crate::finding::{LeaksError, failed};
 use crate::table::{CellTexts, ColumnTable, is_missing, numbers};
 
-/// The sample submission may use the memory divided by this number.
+/// The sample submission may use at most [`LeakInput::memory`] divided by this number.
 const SAMPLE_FRACTION: u64 = 8;
 
-/// If there are more test items, facts are collected only for an even sample of at most this number.
+/// Facts are collected for at most this number of test items. If there are more, an even sample is chosen.
 const MAX_CHOSEN: usize = 2_000;
 
 /// The files to search.
@@ -167,7 +167,7 @@ fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Opti
         let values: HashSet<&str> = values.filter(|cell| !is_missing(cell)).collect();
         let sample: HashSet<&str> = sample.column(name)?.iter().collect();
         let both = values.intersection(&sample).count();
-        // Only a part of a large sample submission is read.
+        // A large sample submission is read only in part, so compare with the smaller number of values.
         (2 * both > values.len().min(sample.len())).then_some((
             place,
             values.len() - both,
@@ -219,7 +219,7 @@ fn labels(
             rows: of_chosen.collect(),
         });
     }
-    // If a submission has no other columns, the sample submission contains the answers. Then these answers are measured anyway.
+    // If the sample submission has only the ids and such columns, it contains the answers. They are then measured anyway.
     let key_name = answers.names.get(key);
     let is_known =
         |name: &String| Some(name) == key_name || shown.iter().any(|one| one.name == *name);

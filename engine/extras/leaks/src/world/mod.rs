@@ -21,7 +21,7 @@ const MAX_KEY_COLUMNS: usize = 6;
 /// Even if there are only a few test items, a table must contain the ids of at least this number of them.
 const MIN_FEW_ITEMS: usize = 3;
 
-/// Names with more bytes are not searched for ids in a different spelling.
+/// Names with more bytes than this are not searched for ids in a different spelling.
 const MAX_NAME: usize = 80;
 
 pub(crate) struct World {

@@ -30,9 +30,9 @@ const MAX_ARRAYS: usize = 32;
 /// examined.
 const MAX_EXAMINED: u64 = 2 << 30;
 
-/// If an item's file has more bytes, its content is not examined.
+/// If an item's file has more bytes than this, its content is not examined.
 const MAX_ITEM_FILE: u64 = 32 << 20;
-/// If an item's text file has more bytes, its words do not become facts.
+/// If an item's text file has more bytes than this, its words do not become facts.
 const MAX_ITEM_TEXT: u64 = 1 << 20;
 
 /// Only this number of bytes at the beginning of a TFRecord file is read.
@@ -107,7 +107,7 @@ struct CurrentFile<'a> {
     head: &'a [u8],
     keep: Keep,
     is_item: bool,
-    /// The test item, if its facts are collected.
+    /// The test item to which the file belongs, if the item's facts are collected.
     own: Option<usize>,
 }
 
@@ -328,7 +328,7 @@ impl Collected<'_> {
     /// Keeps the text of a file in memory, unless it is too long. Returns whether the text was kept.
     fn add_text(&mut self, current: &CurrentFile<'_>) -> bool {
         let bytes = current.seen.bytes;
-        // The length may not have been known before the file was read.
+        // Check the length again, because it may not have been known before the file was read.
         let is_kept = current.keep == Keep::Text && bytes <= MAX_TEXT.min(self.text_left);
         if is_kept {
             self.text_left = self.text_left.saturating_sub(bytes);
