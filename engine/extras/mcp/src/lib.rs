@@ -24,7 +24,7 @@ use crate::tools::{ALL, Arguments, ToolDefinition};
 /// Supported versions of the protocol, the latest first. The features that this server uses are the same in all of them.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// A longer message, in bytes, is an error. Messages are short, because they contain the paths of submissions, not
+/// Maximum length of a message in bytes. Messages are short, because they contain the paths of submissions, not
 /// their content.
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unusable_lines_are_passed_over() {
+    fn unusable_lines_are_reported_and_skipped() {
         let most = MAX_MESSAGE_BYTES as usize;
         let input = [
             b"one\n".to_vec(),

@@ -138,7 +138,7 @@ impl Address {
     /// Returns the address without user, password and query, which may be secrets.
     pub fn without_secrets(&self) -> String {
         let mut url = self.0.clone();
-        // These calls fail if such an address cannot contain a user or password.
+        // If an address with this scheme cannot contain a user or password, these calls fail, which does no harm.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_query(None);

@@ -221,7 +221,7 @@ struct ErrorParts {
     texts: Vec<String>,
     transport: Option<HttpErrorKind>,
     io: Option<ErrorKind>,
-    /// The value of [`NoCredentials::are_named`].
+    /// The value of [`NoCredentials::are_named`], if this error is among the causes.
     missing_are_named: Option<bool>,
 }
 
@@ -463,7 +463,8 @@ mod tests {
         }
     }
 
-    /// Only the role of the machine is requested without a setting, so its failure means that there are no credentials.
+    /// If the user named no credentials, the provider requests those of the machine's role. If this fails for any reason, the
+    /// error is that there are no credentials.
     #[test]
     fn failures_of_a_credential_provider_are_classified() {
         let connect = || {

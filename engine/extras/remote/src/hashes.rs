@@ -134,7 +134,7 @@ impl RegionHashes {
             return None;
         }
         let fits = match regions(self.bytes) {
-            // The hash of a single block is not used. `verifies` compares the bytes with the digest instead.
+            // If the bundle is a single block, its hash is not used: `verifies` compares the bytes with the digest.
             1 => nodes.len() < 2 || root(&nodes)? == self.digest,
             _ => parent(&nodes)? == *self.nodes.get(usize::try_from(region).ok()?)?,
         };

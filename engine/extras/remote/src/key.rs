@@ -150,7 +150,8 @@ impl SigningKey {
         PublicKey(bytes)
     }
 
-    /// Signs a message. Each kind of message must begin with a different word.
+    /// Signs a message. Each kind of message must begin with a different word, so that its signature is not valid for another
+    /// kind.
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
         self.pair.sign(message).as_ref().to_vec()
     }
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_a_stated_key_has_one_usable_key_or_an_error() {
+    fn the_only_key_in_a_directory_is_read_and_several_are_an_error() {
         let dir = tempfile::tempdir().unwrap();
         assert!(SigningKey::only(dir.path()).unwrap().is_none());
         let path = SigningKey::generate("a").unwrap().save(dir.path()).unwrap();

@@ -86,7 +86,7 @@ pub(crate) fn hashes(digest: &Digest) -> String {
 }
 
 pub(crate) const REQUEST_BYTES: u64 = 8 << 20;
-/// Two ranges with a larger gap between them, in bytes, are fetched in separate requests.
+/// Two ranges with a gap of more bytes than this between them are fetched in separate requests.
 const MAX_GAP_BYTES: u64 = 128 << 10;
 /// The bytes of all fetched gaps are at most the requested bytes divided by this number.
 const MAX_GAP_FRACTION: u64 = 32;
@@ -132,7 +132,7 @@ mod tests {
         places.sort();
         places.dedup();
         assert_eq!(places.len(), names.len());
-        // Older versions store their records under these names.
+        // Older versions store their records under these names, so the names must not change.
         assert_eq!(source("a-1/b_2/c.csv"), "v1/sources/a-1+b_2+c.csv");
         assert_eq!(source_of("a~x"), None);
         for (source, competition) in [
