@@ -178,7 +178,7 @@ impl Drop for Counted<'_> {
 }
 
 #[test]
-fn total_threads_hardly_exceed_the_jobs() {
+fn total_threads_exceed_the_jobs_by_at_most_four() {
     const JOBS: usize = 6;
     static NOW: AtomicUsize = AtomicUsize::new(0);
     static MAX_THREADS: AtomicUsize = AtomicUsize::new(0);

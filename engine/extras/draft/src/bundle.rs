@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_grouped_by_the_directory_of_their_part() {
+    fn files_are_grouped_by_the_topmost_or_the_train_or_test_directory() {
         for (path, expected) in [
             ("1.jpg", ""),
             ("train/cat/1.jpg", "train"),

@@ -456,7 +456,7 @@ const LIST_FORMS: [[&str; 2]; 7] = [
 /// A column of lists of labels.
 pub(crate) struct LabelLists {
     pub labels: BTreeSet<String>,
-    /// One of [`LIST_FORMS`].
+    /// The replacement that converts the column's lists, one of [`LIST_FORMS`].
     pub form: [&'static str; 2],
 }
 
@@ -659,7 +659,7 @@ fn has_group_word(name: &str) -> bool {
 fn missing_targets(table: &BundleTable, target: &Target) -> MissingTargets {
     let mut found = MissingTargets::None;
     if matches!(target, Target::PerClass { is_multi: true, .. }) {
-        // An empty cell is a row without labels.
+        // An empty cell is an answer: the row has no labels.
         return found;
     }
     let columns = target.columns().into_iter();
@@ -721,7 +721,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_groups() {
+    fn names_of_group_columns_are_recognized() {
         for name in "id,patient_id,userId,StudyID,Site,Family group,Store ID".split(',') {
             assert!(is_group_name(name), "{name}");
         }
@@ -731,7 +731,7 @@ mod tests {
     }
 
     #[test]
-    fn run_length_codes() {
+    fn run_length_codes_are_recognized() {
         assert!(is_run_lengths("1 3 10 5"));
         for text in ["", "1", "1 3 5", "a b", "1 -3", "0.5 1"] {
             assert!(!is_run_lengths(text), "{text}");

@@ -35,7 +35,7 @@ const MAX_NOTES: usize = 4;
 /// An error lists the columns of at most this number of tables.
 const MAX_LISTED_TABLES: usize = 4;
 
-/// The text of a pipeline.
+/// The text of a pipeline, and notes for its author.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftText {
     pub text: String,

@@ -793,7 +793,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_without_a_value_are_left_out() {
+    fn template_lines_without_a_value_are_omitted() {
         let mut values = TemplateValues::default();
         values.add("a", "{b}");
         values.add("b", "x: y");

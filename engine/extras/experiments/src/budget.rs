@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_their_line() {
+    fn errors_in_a_budget_name_their_line() {
         for (text, message) in [
             ("hours 24", "expected `field: value`"),
             ("hour: 24", "`hour` is not one of"),

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_equal_those_of_python() {
+    fn lines_equal_the_json_that_python_writes() {
         let line = Submission {
             directory: "runs/a_1".into(),
             competition_id: "a".into(),

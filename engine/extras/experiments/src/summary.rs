@@ -3,8 +3,8 @@
 //! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition in
 //! the set.
 //!
-//! If a competition has more runs, MLE-bench's script uses its first runs. With [`Choice::last`], the last runs are used,
-//! as in MLE-bench's published results, because earlier runs may have failed for technical reasons.
+//! If a competition has more runs than there are seeds, MLE-bench's script uses its first runs. With [`Choice::last`], the
+//! last runs are used, as in MLE-bench's published results, because earlier runs may have failed for technical reasons.
 
 use std::collections::{BTreeSet, HashMap};
 
