@@ -214,7 +214,7 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
         agreeing.extend(strength.map(|strength| (strength, numbered(division), division)));
     }
     if agreeing.is_empty() {
-        // Groups without names are sections of the order in which answers agree most.
+        // If no groups have names, use the sections of the order in which neighbours have the most similar answers.
         let sections = orders.iter().filter_map(|order| sections(order, targets));
         let best = sections.max_by(|one, other| one.0.total_cmp(&other.0));
         return best.map_or_else(Folds::default, |(_, sections)| Folds::of_sections(sections));
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_groups_that_are_in_one_part_are_whole() {
+    fn whole_groups_have_no_training_items() {
         let test = [Some("a"), Some("a"), Some("b"), Some("b")];
         for (train, expected) in [
             (vec!["c", "c", "d", "d"], true),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn crossing_groups_are_united() {
+    fn overlapping_groups_of_two_divisions_are_united() {
         assert_eq!(united(&[0, 0, 1, 1, 2], &[0, 1, 1, 2, 3]), [0, 0, 0, 0, 1]);
         assert_eq!(numbered(&[Some("b"), None, None, Some("b")]), [0, 1, 2, 0]);
     }

@@ -226,7 +226,7 @@ const DISTINCTIVE_CHANCE: f64 = 1e-4;
 /// Only the first columns, up to this number, are compared in pairs.
 const MAX_COLUMNS: usize = 30;
 
-/// Texts between the cells of two columns.
+/// Texts that may be between the cells of two columns if the answer consists of both cells.
 const SEPARATORS: [&str; 6] = ["", "-", "_", " ", "/", ", "];
 
 /// A computed answer may differ from the answer by this fraction of the answer. If the answer has few decimals, it may
@@ -549,7 +549,7 @@ fn combination(one: &[&str], other: &[&str], answers: &[&str]) -> Option<String>
     })
 }
 
-/// Returns the maximum rounding error of a number that is rounded to its last decimal.
+/// Returns the maximum error of a number that is rounded to its last decimal: half a unit of this decimal and a tolerance.
 fn rounding_error(number: &str) -> f64 {
     let decimals = number
         .trim()

@@ -181,7 +181,7 @@ impl<'a> Neighbour<'a> {
     }
 }
 
-/// Estimates the mean distance between two files as the median of some pairs.
+/// Estimates the mean distance between two files as the median distance of random pairs.
 fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
     let mut random = SplitMix::new(0xfade);
     let pair = |_| {

@@ -221,7 +221,7 @@ pub(crate) fn elements(cell: &str) -> BTreeSet<String> {
     parts.map(str::to_owned).collect()
 }
 
-/// A list with fewer elements is not treated as a table.
+/// A list with fewer elements than this is not treated as a table.
 const MIN_ROWS: usize = 20;
 
 /// If objects have more keys than this, the keys are probably ids. Such objects are neither treated as rows nor searched
@@ -458,7 +458,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_split_into_their_parts() {
+    fn json_values_are_split_into_their_parts() {
         let text = r#" {"a, b": [1, {"x": "]}\""}], "c" : "d" , "e":null}"#;
         let members = [
             ("a, b", r#"[1, {"x": "]}\""}]"#),
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_tables() {
+    fn lists_in_a_document_become_tables() {
         let objects: Vec<String> = (0..20)
             .map(|n| match n {
                 3 => r#"{"id": 3}"#.to_owned(),

@@ -150,7 +150,7 @@ impl ItemFacts {
         if values.by_item.contains_key(&item) {
             return;
         }
-        // If the values need much memory, further values are truncated more.
+        // If the values already need much memory, further values are truncated to fewer bytes.
         let most = match self.bytes < MAX_BYTES {
             true => MAX_VALUE,
             false => MAX_SHORT_VALUE,

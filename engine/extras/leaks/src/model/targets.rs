@@ -117,9 +117,9 @@ fn score(rank: f64, count: usize) -> f64 {
 /// nearest higher numbers.
 const NEIGHBOURS: usize = 2;
 
-/// Predicts the items of each fold from the items of other folds. `predict` receives the items of the fold, the other
-/// items, and the mean target of the other items. This mean is subtracted from the predictions, because
-/// it differs between folds and would reveal the fold of an item.
+/// Predicts the targets of the items in each fold from the items of other folds. `predict` receives the items of the fold,
+/// the items of other folds, and the mean target of the latter. This mean is subtracted from the predictions, because it
+/// differs between folds and would reveal the fold of an item.
 fn across_folds(
     targets: &Targets,
     predict: impl Fn(&[usize], &[usize], &[f64]) -> Prediction,

@@ -69,7 +69,7 @@ const MAX_RECORDS: usize = 20;
 
 const MAX_NAMES: usize = 1 << 14;
 
-/// Returns the names in a file of this kind. A damaged file contains no names.
+/// Returns the names of the columns, keys, features or variables in a file. A damaged file contains no names.
 fn names(kind: ContentKind, content: &[u8]) -> BTreeSet<String> {
     let head = || String::from_utf8_lossy(content.get(..MAX_HEAD_BYTES).unwrap_or(content));
     let mut names = match kind {

@@ -58,7 +58,7 @@ impl World {
             })
         };
         let rows: Vec<usize> = keys.iter().map(item).collect();
-        // An empty cell does not name the item whose id is empty.
+        // A cell that is empty or `NA` does not refer to an item, even if an item has such an id.
         item_of.retain(|id, _| !is_missing(id));
         let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
         let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();

@@ -408,7 +408,7 @@ impl Collected<'_> {
     }
 }
 
-/// An array with more columns is not read as a table.
+/// An array with more columns than this is not read as a table.
 const MAX_COLUMNS: usize = 64;
 
 /// Combines arrays into tables. Arrays of the same length in an `.npz` file become one table, because ids and labels are
