@@ -401,7 +401,7 @@ pub enum Trouble {
     /// The request is not repeated, because the host would send the same certificate.
     #[error("the certificate of {host} is not valid: {cause}")]
     Certificate { host: String, cause: String },
-    /// Is not repeated, because the proxy would refuse again.
+    /// The request is not repeated, because the proxy would refuse again.
     #[error("the proxy {proxy} does not connect to {host}: {cause}")]
     Proxy {
         host: String,
@@ -461,7 +461,7 @@ pub(crate) enum Stop {
     Changed,
     /// The server sends nothing that identifies the object, so the entire file must come from one response.
     NoValidator,
-    /// The server does not know the protocol or the resource. The other protocol may know it.
+    /// The server does not know the protocol or the resource. A request with the other protocol may succeed.
     Absent(FetchError),
     Fatal(FetchError),
 }

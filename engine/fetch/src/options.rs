@@ -74,10 +74,10 @@ impl Default for DownloadOptions {
     }
 }
 
-/// A longer silence of a server is reported.
+/// If a server is silent for longer than this, the watcher is notified.
 pub(crate) const REPORT_SILENCE_AFTER: Duration = Duration::from_secs(3);
 
-/// A shorter pause between two attempts is not reported, unless there is no connection.
+/// If a pause between two attempts is shorter than this, it is not reported, unless there is no connection.
 const MIN_REPORTED_PAUSE: Duration = Duration::from_secs(2);
 
 /// The reason for waiting.

@@ -238,7 +238,7 @@ fn the_file_completes_a_user_or_key_in_a_variable() {
     for (variable, json, expected) in [
         ("KAGGLE_USERNAME", r#"{"key":"k"}"#, Some(key("v", "k"))),
         ("KAGGLE_KEY", r#"{"username":"u"}"#, Some(key("u", "v"))),
-        // As in Kaggle's tools.
+        // As in Kaggle's tools, the key in the variable and the user name in the file take precedence.
         ("KAGGLE_KEY", JSON, Some(key("filed", "v"))),
         ("KAGGLE_USERNAME", JSON, Some(key("filed", "key-in-json"))),
         ("KAGGLE_USERNAME", r#"{"username":"u"}"#, None),

@@ -17,7 +17,7 @@ fn a_deleted_bundle_has_the_stated_content() -> Outcome {
     let record = fixture.context.store.source(&fixture.target())?;
     let stated = record.ok_or("no record")?.content();
     std::fs::remove_file(fixture.target())?;
-    // The cache records the content of the bundle, but not the data directory, so this record does not suffice.
+    // The caller does not state the content. The record of the content in the cache does not suffice.
     assert_eq!(source.state(&fixture.context)?, SourceState::Missing);
     assert_eq!(source.location(), None);
     let state = |md5: Option<&str>, stated: &Content| {

@@ -14,13 +14,13 @@ const RUNS: usize = 10;
 
 const LENGTH: usize = 1_000_003;
 
-/// The first byte, a byte in the first piece, bytes around the ends of pieces and ranges, and one of the last bytes.
+/// The first byte, a byte in the first piece, bytes around the ends of pieces and ranges, and the last byte.
 const OFFSETS: [u64; 7] = [0, 5_000, 16_383, 65_536, 500_000, 999_424, 1_000_002];
 
 enum End {
     /// The right bytes, with at most `api` API calls and `extra` additional bytes.
     Right { api: usize, extra: u64 },
-    /// The second content of the bundle.
+    /// The bytes with which [`Kind::Replace`] replaced the bundle during the download.
     Other,
     /// An error whose message or remedy contains this text.
     Error(&'static str),

@@ -197,7 +197,7 @@ fn with_token(mut command: Command) -> Command {
 }
 
 #[test]
-fn kaggle_1_6_17_downloads() -> Outcome {
+fn client_kaggle_1_6_17_works_with_the_test_server() -> Outcome {
     let Some(dir) = older_client() else {
         return Ok(());
     };
@@ -216,7 +216,7 @@ fn kaggle_1_6_17_downloads() -> Outcome {
 }
 
 #[test]
-fn kaggle_2_2_5_downloads() -> Outcome {
+fn client_kaggle_2_2_5_and_prep_send_the_same_requests() -> Outcome {
     let Some(dir) = current_clients() else {
         return Ok(());
     };
@@ -258,7 +258,7 @@ fn kaggle_2_2_5_downloads() -> Outcome {
 }
 
 #[test]
-fn kagglehub_1_0_3_downloads() -> Outcome {
+fn client_kagglehub_1_0_3_works_with_the_test_server() -> Outcome {
     let Some(dir) = current_clients() else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! A login expires, and prep renews it before that.
+//! The access token of a login expires after some hours. prep renews it before it expires.
 
 use crate::common;
 use std::fs;
@@ -282,6 +282,7 @@ fn invalid_answers_to_a_renewal_are_errors() {
         );
     }
     let fixture = Fixture::new(0);
+    // The server states an extremely long validity. It is shortened to 30 days.
     let token = fixture.server.issue_access_token(1_000_000);
     let kind = Kind::Status {
         code: 200,

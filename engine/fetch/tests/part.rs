@@ -203,7 +203,7 @@ fn a_listing_can_be_cancelled() {
     assert!(matches!(fixture.list(ID), Err(FetchError::Cancelled)));
 }
 
-/// Returns a bundle that cannot be read by ranges. The API lists its files and sends them one by one.
+/// Returns a bundle with content `bytes`. The API lists `files`, and sends them one by one.
 fn listed(bytes: Vec<u8>, files: &[(&str, &[u8])]) -> Bundle {
     let files = files.iter().map(|(path, bytes)| {
         let name = path.rsplit('/').next().unwrap();
@@ -266,7 +266,7 @@ fn members_are_fetched_one_by_one_if_ranges_do_not_work() -> Outcome {
     Ok(())
 }
 
-/// The message contains the reason why ranges failed.
+/// If the API does not list all required members, the message contains the reason why range requests failed.
 #[test]
 fn unlisted_members_report_why_ranges_failed() {
     let faults = vec![Fault::at(At::Store, Kind::IgnoreRange).always()];

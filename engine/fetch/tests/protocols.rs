@@ -67,7 +67,7 @@ fn a_missing_protocol_is_tried_once() {
                 access(&fixture.network, id).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
             }
             assert_eq!(methods(&fixture), [gone, good, good], "{kind:?}");
-            // The other protocol is tried once, in case it works again.
+            // After a status 404, the missing protocol is tried once, in case it works again.
             let error = access(&fixture.network, "unknown").unwrap_err();
             let text = prep_core::chain(&error);
             assert!(text.contains("has no competition unknown (404)"), "{text}");

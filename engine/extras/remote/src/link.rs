@@ -462,7 +462,9 @@ mod tests {
     use object_store::memory::InMemory;
     use object_store::{ObjectStore, ObjectStoreExt};
 
-    /// Records of versions without serial numbers are accepted until a record with a serial number was read.
+    /// Old versions of `prep` wrote records without serial numbers. Such a record is accepted until the machine has
+    /// read a record
+    /// with a serial number.
     #[test]
     fn records_without_a_serial_number_are_accepted_until_a_newer_one() {
         let key = SigningKey::generate("a").unwrap();
@@ -520,7 +522,7 @@ mod tests {
         assert!(reported.contains("it has serial number 0"), "{reported}");
     }
 
-    /// A remote can have several addresses. One machine writes to one of them, and another reads from the other.
+    /// A remote can have several addresses. One machine writes to the first address, and another reads from the second.
     #[test]
     fn records_for_further_addresses_of_a_remote_are_accepted() {
         let addresses = ["https://host/team/"].map(|text| Address::parse(text).unwrap());

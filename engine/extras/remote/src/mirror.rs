@@ -3,8 +3,9 @@
 //! A reader of many members first announces the ranges that it will read ([`Ranges::expect`]). Announced ranges that are
 //! close to each other are fetched together, in requests of up to 8 MiB. Several requests are sent ahead of the reader.
 //!
-//! A range that was not announced is fetched when it is read. The requests for such ranges become longer while the reader
-//! reads sequentially.
+//! A range that the reader did not announce is fetched when it is read. The requests for such ranges become longer
+//! while
+//! the reader reads sequentially.
 //!
 //! The bytes of each request are verified against the bundle's digest before they are returned.
 
@@ -28,8 +29,9 @@ use crate::link::{Inner, Link};
 
 const MAX_REQUESTS_AHEAD: usize = 32;
 const MAX_BYTES_AHEAD: u64 = 64 << 20;
-/// Several threads may read at different offsets, so responses are kept until their number or total bytes reach these
-/// limits.
+/// Responses are kept until their number or total bytes reach these limits, because other threads may still read from
+/// them
+/// at different offsets.
 const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// The hashes of at most this number of regions are kept.
@@ -62,7 +64,7 @@ struct ReaderState {
     front: u64,
     /// Number of reads so far. [`Request::used`] uses it as a clock.
     reads: u64,
-    /// Range of the last request for bytes that were not announced.
+    /// Range of the last request for bytes that the reader did not announce.
     last: Range<u64>,
     /// Whether a request has failed. Afterwards all reads fail.
     broken: bool,
@@ -74,7 +76,7 @@ struct Request {
     bytes: Option<Bytes>,
     /// Sequence number of the read that last used the request. 0 if no read used it.
     used: u64,
-    /// How many announced bytes of the request no read has used yet.
+    /// Number of announced bytes in this request that no read has used yet.
     left: u64,
 }
 

@@ -24,8 +24,9 @@ pub struct TrustedSigner {
     pub competitions: Option<BTreeSet<String>>,
     /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit.
     ///
-    /// The limit is compared with the current time. A time in a record would not be safe, because a thief of the key could
-    /// write any time.
+    /// The limit is compared with the current time. A time in a record would not be safe, because a thief of the key
+    /// could
+    /// write an earlier time into the record.
     pub until: Option<u64>,
 }
 
@@ -208,7 +209,7 @@ mod tests {
     use crate::key::SigningKey;
 
     #[test]
-    fn a_key_is_trusted_for_its_competitions_until_its_end() {
+    fn a_key_is_trusted_for_its_competitions_until_its_time_limit() {
         let key = |name| SigningKey::generate(name).unwrap().public();
         let (all, some, old, stranger) = (key("a"), key("b"), key("c"), key("d"));
         let limited = |key, ids: &[&str], until| TrustedSigner {

@@ -1,4 +1,6 @@
-//! Responses of a server are classified correctly. They pass through `object_store`, because `error` parses its messages.
+//! Responses of a server are classified correctly. They pass through `object_store`, because the module `error` parses
+//! the
+//! messages of this library.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -655,7 +655,7 @@ fn an_entry_of_a_different_step_is_rejected() {
 }
 
 #[test]
-fn a_key_is_trusted_for_its_competitions_until_its_end() {
+fn a_key_is_trusted_for_its_competitions_until_its_time_limit() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let signing = key("a");
     let public = signing.public();

@@ -57,7 +57,7 @@ impl Drawing {
     /// Returns the layers from left to right, each with its nodes from top to bottom.
     pub fn layers(&self) -> Vec<Vec<usize>> {
         let mut layer_of = vec![0; self.nodes.len()];
-        // Edges are sorted by their start, so the layer of `from` is already final.
+        // Inputs come first in `nodes`, and edges are sorted by their start. So the layer of `from` is already final.
         for (from, to) in &self.edges {
             layer_of[*to] = layer_of[*to].max(layer_of[*from] + 1);
         }

@@ -29,7 +29,7 @@ const MAX_QUEUE_TIME: Duration = Duration::from_secs(300);
 /// Size in bytes. Longer uploads are graded one at a time, to limit the memory.
 const LARGE_UPLOAD_BYTES: u64 = 16 << 20;
 
-/// The header of a request that names its competition, if the server serves all competitions.
+/// Name of the header in which a request states its competition, if the server serves all competitions.
 const COMPETITION_HEADER: &str = "exp-id";
 
 const UPLOAD_NAME: &str = "submission.csv";
@@ -137,7 +137,7 @@ async fn route(
     }
 }
 
-/// Decodes percent signs and merges repeated slashes, as upstream's server does.
+/// Decodes percent-encoded bytes (`%20`) and merges repeated slashes, as upstream's server does.
 fn decoded(path: &str) -> String {
     let mut bytes: Vec<u8> = percent_decode_str(path).collect();
     bytes.dedup_by(|next, byte| *next == b'/' && *byte == b'/');

@@ -290,7 +290,8 @@ fn read_header(input: &mut impl BufRead, secrets: &[Key]) -> Result<Vec<u8>, Sea
     }
 }
 
-/// Decrypts the file key in a stanza. Returns `None` if the stanza belongs to another key.
+/// Decrypts the file key in a stanza, the part of the header for one recipient. Returns `None` if no key in `secrets`
+/// decrypts it.
 fn unwrap(share: &str, body: &str, secrets: &[Key]) -> Result<Option<Vec<u8>>, SealError> {
     let decode = |text: &str| BASE64.decode(text).map_err(damaged);
     let share: Key = decode(share)?.try_into().map_err(damaged)?;
@@ -441,7 +442,7 @@ mod tests {
         }
     }
 
-    /// For such a point, the shared secret is zero, so everybody could unwrap the file key.
+    /// For a point of low order, the shared secret is zero, so everybody could unwrap the file key.
     #[test]
     fn points_of_low_order_are_rejected() {
         let mut file = header(&[7; FILE_KEY_BYTES], &[public_key(random().unwrap())]).unwrap();

@@ -223,7 +223,8 @@ pub struct ReadLog {
     pub unchained: usize,
     /// Contradictions between lines.
     pub faults: Vec<LogFault>,
-    /// Numbers of partially written lines, which a killed process or a power loss left. The next line covers them.
+    /// Numbers of partially written lines, which a killed process or a power loss left. The hash in the next line
+    /// covers them.
     pub partial: Vec<usize>,
 }
 
@@ -271,7 +272,8 @@ impl ReadLog {
             match (previous, link.position) {
                 (Some(previous), Some(position)) => {
                     is_chained = true;
-                    // If the next line does not have the hash of a partial line, this line was cut later.
+                    // The line before is partial. If this line contains a different hash, the line before was cut
+                    // later.
                     if previous != hash && log.partial.last() == Some(&(number - 1)) {
                         log.partial.pop();
                         log.faults.push(LogFault::Unchained { line: number - 1 });
@@ -373,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_confirmed_by_their_log_alone() {
+    fn a_place_is_confirmed_only_by_its_own_log() {
         let (text, places) = log_of(&["a", "b", "a", "a"]);
         let log = ReadLog::parse(text.as_bytes());
         assert_eq!((log.faults.as_slice(), log.unchained), ([].as_slice(), 0));
@@ -461,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_earlier_versions_stay_and_are_covered_from_then_on() {
+    fn the_chain_covers_existing_lines_of_old_versions() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("grades.jsonl");
         let old = "{\"competition\":\"a\",\"score\":1}\n{\"competition\":\"b\"}\n";
@@ -477,7 +479,8 @@ mod tests {
         assert_eq!(ReadLog::parse(edited.as_bytes()).faults.len(), 1);
     }
 
-    /// The next grading neither extends nor removes the line. Its hash covers the line, so a later cut is a contradiction.
+    /// The next grading neither extends nor removes the partial line. The hash in the new line covers the partial line.
+    /// Therefore a later cut of the partial line is a contradiction.
     #[test]
     fn a_partially_written_line_stays_and_is_covered() {
         let dir = tempfile::tempdir().unwrap();
@@ -518,6 +521,7 @@ mod tests {
         writer.append(fields(2)).unwrap();
         assert!(began.elapsed() < LOCK_TIMEOUT / 2);
         let _guard = prep_cache::try_lock_at(&writer.guard()).unwrap();
+        // The owner, the group and all others may read the file only if they may also write it.
         let mode = writer.guard().metadata().unwrap().mode();
         assert_eq!(mode >> 1 & 0o222, mode & 0o222, "{mode:o}");
     }

@@ -137,7 +137,7 @@ pub fn unseal(
 ) -> Result<(SealNote, Vec<u8>), SealError> {
     let plain = Decryptor::new(sealed, &identity.0)?;
     let (mut note, mut content) = (None, None);
-    // The length of the sealed file is unknown here, and age does not compress.
+    // The length of the sealed file is unknown here. No limit needs to depend on it, because age does not compress.
     let budget = limits.budget(u64::MAX / 2);
     let read = tar::read_plain(plain, &budget, StoredForms::Skip, &mut |member, input| {
         let place = match member.path {

@@ -151,7 +151,8 @@ impl<'a> Remote<'a> {
             .ok_or(FetchError::Cancelled)
     }
 
-    /// Same as [`fetch`](Self::fetch), but keeps the error for the caller of the reader.
+    /// Same as [`fetch`](Self::fetch), but keeps the error in `state.failed`, because a reader can only return an I/O
+    /// error.
     fn fetch_or_fail(&self, state: &mut State, range: Range<u64>) -> io::Result<()> {
         self.fetch(state, range).map_err(|error| {
             let text = prep_core::chain(&error);

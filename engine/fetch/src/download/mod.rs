@@ -65,7 +65,9 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                 if replaced >= MAX_REPLACEMENTS {
                     return Err(FetchError::KeepsChanging { times: replaced });
                 }
-                // The validators may depend on the server that answers. A single request needs no validator.
+                // The machines that serve the file may send different validators for the same file. Therefore the last
+                // attempt is a
+                // single request, which needs no validator.
                 ranges &= replaced < MAX_REPLACEMENTS - 1 || order.ranges.is_some();
             }
             Err(Stop::NoValidator) => {

@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// In a download without ranges, returns the failure if the bytes on disk differ from the written bytes. Without
+    /// Returns the failure of a download without ranges whose bytes on disk differ from the written bytes. Without
     /// ranges, single pieces cannot be fetched again, so the entire download fails.
     fn lost_bytes(&self) -> Trouble {
         Trouble::Broken {
@@ -568,7 +568,7 @@ mod tests {
         );
         // The first four connections already saturate the line.
         assert_eq!(final_connections(|_| 1000), 4);
-        // Ten connections saturate the line.
+        // Ten connections saturate the line. The attempts are 4, 6, 9, 13 and 19, and 19 are not faster than 13.
         assert_eq!(
             final_connections(|connections| connections.min(10) as u64 * 1000),
             13

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::identity::Identity;
 
-/// A file with more pieces is an error. This limits the memory of the piece map, because the server determines the
-/// file's length. With pieces of 256 KiB, a file may have 8 TiB.
+/// Maximum number of pieces of a file. It limits the memory of the piece map, because the server determines the file's
+/// length. With pieces of 256 KiB, a file may have 8 TiB.
 const MAX_PIECES: u64 = 1 << 25;
 
 /// Returns the maximum length of a file whose pieces have `size` bytes.

@@ -1,4 +1,4 @@
-//! The proxies of connections. `reqwest` uses the same rules, but its errors name no proxy.
+//! Finds the proxy of a URL, for error messages. `reqwest` uses the same rules, but its errors name no proxy.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::FetchError;
 #[derive(Debug, Clone)]
 pub struct Proxies {
     matcher: Arc<Matcher>,
-    /// Matches the URLs for which a variable names a proxy, whether or not its value is an address.
+    /// Matches the URLs to which a variable applies, whether or not its value is the address of a proxy.
     intended: Arc<Matcher>,
     /// `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, if they are set.
     variables: Vec<(&'static str, String)>,
@@ -82,7 +82,7 @@ impl Proxies {
 }
 
 /// Returns how a proxy refused to connect to the server of a request. The type of the error is private, so its text is
-/// compared. It contains no status except 407.
+/// compared. The text contains no status, except for 407.
 pub(crate) fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     prep_core::causes(error).find_map(|cause| match cause.to_string().as_str() {
         "tunnel error: proxy authorization required" => {

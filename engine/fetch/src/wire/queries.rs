@@ -19,7 +19,7 @@ use crate::wire::shared::Shared;
 /// At most this number of pages of a file list is requested, even if the API announces more.
 const MAX_PAGES: usize = 1000;
 
-/// After a page that completes this number of files, no further page is requested.
+/// Once the requested pages contain this number of files, no further page is requested.
 const MAX_FILES: usize = 200_000;
 
 /// One file of a competition.

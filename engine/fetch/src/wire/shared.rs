@@ -127,7 +127,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The last handle may be dropped on one of the runtime's threads.
+        // The last handle may be dropped on one of the runtime's threads, which must not block.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -218,7 +218,8 @@ pub(crate) async fn send(
             let proxies = shared.options.proxies.as_ref();
             Err(
                 match (proxies.and_then(|all| all.of(url)), refusal(&error)) {
-                    // A proxy that has connected to this host before may do so again.
+                    // If the proxy has connected to this host before, it may do so again. Then the failure is
+                    // temporary.
                     (Some(proxy), Some(cause)) if unanswered.is_some() => {
                         Trouble::Proxy { host, proxy, cause }
                     }

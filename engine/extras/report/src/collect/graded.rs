@@ -23,7 +23,7 @@ pub struct SubmissionScore {
 
 pub struct Experiments {
     pub all: Vec<Experiment>,
-    /// Sets, in the order of each experiment's metrics.
+    /// Names of the sets. The metrics of each experiment have the same order.
     pub sets: Vec<String>,
 }
 
@@ -112,8 +112,8 @@ fn minute_of(time: &str) -> String {
     minute.replace('T', "\u{a0}")
 }
 
-/// Computes the metrics of experiments for sets of competitions. Uses each set of upstream's leaderboard, if all its
-/// competitions were graded. If there is no such set, uses the set of all graded competitions.
+/// Computes the metrics of experiments for sets of competitions. Uses every set of upstream's leaderboard whose
+/// competitions were all graded. If there is no such set, uses the set of all graded competitions.
 pub fn experiments(graded: &[GradedExperiment], pages: &[CompetitionPage]) -> Experiments {
     let scores = || pages.iter().flat_map(|page| &page.scores);
     let mut run: Vec<String> = scores().map(|one| one.run.competition.clone()).collect();

@@ -12,8 +12,10 @@ use prep_contents::pixels::Pixels;
 use prep_formats::image::{ImageHeader, is_image_name};
 use prep_formats::zip::{ZipDirectory, ZipEntry};
 
+/// Maximum number of images per group whose sizes are shown.
 const MAX_SIZES: usize = 150;
 const MAX_GROUPS: usize = 3;
+/// Maximum number of thumbnails, for all groups together.
 const MAX_IMAGES: usize = 6;
 /// Image files with more bytes have no thumbnail.
 const MAX_IMAGE_BYTES: u64 = 16 << 20;

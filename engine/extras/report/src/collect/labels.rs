@@ -1,6 +1,6 @@
 //! Computes the distributions of labels in train and test.
 //!
-//! Labels are the columns that the pipeline's metric names. They come from several tables:
+//! Labels are the columns that are named in the settings of the pipeline's metric. They come from several tables:
 //!
 //! - Test labels come from the answers.
 //! - Train labels come from a column of the same name in a table of `public`.
@@ -279,7 +279,8 @@ fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
     })
 }
 
-/// Returns the bin of a value, if `count` bins of equal width cover the range from `low` to `high`.
+/// Returns the index of the bin that contains `value`. `count` bins of equal width cover the range from `low` to
+/// `high`.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

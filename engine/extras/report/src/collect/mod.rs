@@ -59,7 +59,7 @@ pub struct CompetitionPage {
     pub comparability: Option<Comparability>,
     /// Reason why the pipeline cannot be used.
     pub problem: Option<String>,
-    /// The end of the last run, if it failed or was stopped.
+    /// How the last run ended, if it failed or was stopped.
     pub failed: Option<String>,
     pub variant: String,
     pub bundle_md5: Option<String>,

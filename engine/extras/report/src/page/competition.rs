@@ -33,7 +33,7 @@ pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
             (obstacles(competition))
             details open[open] {
                 summary { (summary(competition)) }
-                // This element must be in the details, because then a link to the element opens them.
+                // This element must be inside of `details`, so that a link to the element opens the details.
                 div.target id=(competition.anchor()) {}
                 (pictures(competition))
                 (scores_table(&competition.scores))

@@ -18,7 +18,7 @@ const STYLE: &str = include_str!("style.css");
 /// The content security policy: the page must not load anything or run scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// If the page has more competitions, only the first section is open. Otherwise all sections are open.
+/// If the page has more competitions than this, only the first section is open. Otherwise all sections are open.
 const MAX_OPEN: usize = 3;
 
 pub fn render(report: &PageContent) -> String {

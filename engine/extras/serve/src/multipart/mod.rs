@@ -2,7 +2,7 @@
 //!
 //! The decoder accepts the same bodies as the lenient framework of MLE-bench's server. Such bodies may contain:
 //!
-//! - all three kinds of line breaks, and spaces after a boundary
+//! - all three kinds of line breaks (CR LF, CR and LF), and spaces after a boundary
 //! - lines that begin with the boundary, but continue with other text and thus belong to the data
 //! - header names in upper and lower case
 //!
@@ -13,6 +13,7 @@ use memchr::memmem::Finder;
 
 pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 
+/// Maximum number of spaces and tabs after a boundary.
 const MAX_PADDING: usize = 1 << 10;
 
 /// Maximum length of a boundary in bytes; the standard allows 70. After each chunk, the search starts again at the
@@ -95,6 +96,7 @@ struct Delimiter {
     is_last: bool,
 }
 
+/// The meaning of the bytes that follow two hyphens and the boundary.
 enum Ending {
     /// Two hyphens.
     Last,
@@ -439,7 +441,8 @@ mod tests {
             .collect()
     }
 
-    /// `record.py` recorded the results of upstream's framework.
+    /// `record.py` recorded the results of upstream's framework. The variable `BODIES` can name another file of
+    /// records.
     #[test]
     fn bodies_are_decoded_as_by_upstream() {
         let path = std::env::var("BODIES");
