@@ -80,7 +80,7 @@ pub(crate) const REPORT_SILENCE_AFTER: Duration = Duration::from_secs(3);
 /// If a pause between two attempts is shorter than this, it is not reported, unless there is no connection.
 const MIN_REPORTED_PAUSE: Duration = Duration::from_secs(2);
 
-/// The reason for waiting.
+/// The reason why a download waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitReport {
     /// The connection is not established, or no response has arrived.

@@ -170,6 +170,7 @@ fn assert_found(found: &FoundCredentials, source: &CredentialPlace, place: &str)
     }
 }
 
+/// Returns whether both places use `KAGGLE_API_TOKEN`. Only one of them can then have credentials.
 fn are_same_variable(one: usize, other: usize) -> bool {
     [one, other].iter().all(|number| matches!(number, 1 | 2))
 }

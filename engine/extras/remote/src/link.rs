@@ -462,9 +462,8 @@ mod tests {
     use object_store::memory::InMemory;
     use object_store::{ObjectStore, ObjectStoreExt};
 
-    /// Old versions of `prep` wrote records without serial numbers. Such a record is accepted until the machine has
-    /// read a record
-    /// with a serial number.
+    /// Old versions of `prep` wrote records without serial numbers. Such a record is accepted until the machine has read a
+    /// record with a serial number.
     #[test]
     fn records_without_a_serial_number_are_accepted_until_a_newer_one() {
         let key = SigningKey::generate("a").unwrap();

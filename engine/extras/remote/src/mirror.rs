@@ -4,8 +4,7 @@
 //! close to each other are fetched together, in requests of up to 8 MiB. Several requests are sent ahead of the reader.
 //!
 //! A range that the reader did not announce is fetched when it is read. The requests for such ranges become longer
-//! while
-//! the reader reads sequentially.
+//! while the reader reads sequentially.
 //!
 //! The bytes of each request are verified against the bundle's digest before they are returned.
 
@@ -30,8 +29,7 @@ use crate::link::{Inner, Link};
 const MAX_REQUESTS_AHEAD: usize = 32;
 const MAX_BYTES_AHEAD: u64 = 64 << 20;
 /// Responses are kept until their number or total bytes reach these limits, because other threads may still read from
-/// them
-/// at different offsets.
+/// them at different offsets.
 const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// The hashes of at most this number of regions are kept.

@@ -87,8 +87,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Opens the remote at an address. Signs records with `key`, and trusts records that `key` or a key in `trusted`
-    /// signed.
+    /// Opens the remote at an address. Signs records with `key`, and trusts records that `key` or a key in `trusted` signed.
     /// If `key` is an error, only the operations that sign a record fail with it.
     pub fn open(
         address: &Address,

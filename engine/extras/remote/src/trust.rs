@@ -24,8 +24,7 @@ pub struct TrustedSigner {
     pub competitions: Option<BTreeSet<String>>,
     /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit.
     ///
-    /// The limit is compared with the current time. A time in a record would not be safe, because a thief of the key
-    /// could
+    /// The limit is compared with the current time. A time in a record would not be safe, because a thief of the key could
     /// write an earlier time into the record.
     pub until: Option<u64>,
 }

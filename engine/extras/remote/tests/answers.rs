@@ -1,6 +1,5 @@
 //! Responses of a server are classified correctly. They pass through `object_store`, because the module `error` parses
-//! the
-//! messages of this library.
+//! the messages of this library.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

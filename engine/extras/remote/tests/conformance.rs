@@ -435,6 +435,7 @@ fn a_bundle_is_read_from_the_mirror() {
             assert_eq!(read, bytes[member.start as usize..member.end as usize]);
             useful += at as u64;
         }
+        // The list of hashes has 32 bytes for each block of 4 KiB. Each member may need two blocks more than its length.
         let moved = two.link.remote().received();
         let list = content.bytes / 128 + 1024;
         assert!(moved - list <= useful + 40 * 8192, "{moved} for {useful}");
@@ -488,6 +489,7 @@ fn concurrent_readers_transfer_each_range_once() {
             });
         }
     });
+    // The list of hashes has 32 bytes for each block of 4 KiB.
     let list = content.bytes / 128 + 1024;
     let moved = one.link.remote().received();
     assert!(moved <= list + 400 * 17_000, "{moved}");

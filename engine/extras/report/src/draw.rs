@@ -125,6 +125,7 @@ fn coordinates(points: &[Point]) -> String {
     points.collect::<Vec<_>>().join(" ")
 }
 
+/// A linear scale: the values `low` and `high` are at the pixels `from` and `to`.
 #[derive(Debug, Clone, Copy)]
 struct Scale {
     low: f64,

@@ -63,6 +63,7 @@ enum Activity {
     Busy,
 }
 
+/// When this value is dropped, the connection gets the contained activity.
 pub(crate) struct Active(Arc<Connection>, Activity);
 
 impl Connections {

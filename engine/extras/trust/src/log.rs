@@ -223,8 +223,8 @@ pub struct ReadLog {
     pub unchained: usize,
     /// Contradictions between lines.
     pub faults: Vec<LogFault>,
-    /// Numbers of partially written lines, which a killed process or a power loss left. The hash in the next line
-    /// covers them.
+    /// Numbers of partially written lines, which a killed process or a power loss left. The hash in the next line covers
+    /// them.
     pub partial: Vec<usize>,
 }
 
@@ -272,8 +272,7 @@ impl ReadLog {
             match (previous, link.position) {
                 (Some(previous), Some(position)) => {
                     is_chained = true;
-                    // The line before is partial. If this line contains a different hash, the line before was cut
-                    // later.
+                    // If the hash in this line differs, the partial line before was cut after this line was written.
                     if previous != hash && log.partial.last() == Some(&(number - 1)) {
                         log.partial.pop();
                         log.faults.push(LogFault::Unchained { line: number - 1 });

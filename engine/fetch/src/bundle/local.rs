@@ -161,8 +161,7 @@ fn list(paths: &[PathBuf]) -> String {
 }
 
 impl LocalBundle {
-    /// Creates a source that searches for the bundle of `id` in `directories`. A file with a different MD5 than `md5`
-    /// is an
+    /// Creates a source that searches for the bundle of `id` in `directories`. A file with a different MD5 than `md5` is an
     /// error.
     pub fn new(id: &str, directories: &[&Path], md5: Option<&str>) -> LocalBundle {
         let name = format!("{}.zip", bundle_stem(id));

@@ -1,8 +1,7 @@
 //! A file at a URL as a source.
 //!
 //! A local file can replace the download. It is a file with the same name in a directory of the user, or a member of
-//! the
-//! bundle. It must have the published checksum, unless it is a member that the pipeline names.
+//! the bundle. It must have the published checksum, unless it is a member that the pipeline names.
 
 use std::fs::File;
 use std::io;

@@ -208,7 +208,7 @@ impl Search {
     }
 }
 
-/// The credentials in a variable or file. `None` if it contains none. The error completes the sentence "the credentials
+/// The credentials in a variable or file. `None` if there are none. The error completes the sentence "the credentials
 /// in this place ...", for example "are not JSON".
 pub(crate) type ParsedCredentials = Result<Option<KaggleCredentials>, &'static str>;
 

@@ -65,8 +65,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                 if replaced >= MAX_REPLACEMENTS {
                     return Err(FetchError::KeepsChanging { times: replaced });
                 }
-                // The machines that serve the file may send different validators for the same file. Therefore the last
-                // attempt is a
+                // The machines that serve the file may send different validators for the same file. Therefore the last attempt is a
                 // single request, which needs no validator.
                 ranges &= replaced < MAX_REPLACEMENTS - 1 || order.ranges.is_some();
             }

@@ -118,7 +118,7 @@ impl Addresses {
         self.0.lock().insert(id.to_owned(), location);
     }
 
-    /// Removes the address of a bundle after the object store rejected it, because it has probably expired.
+    /// Removes an address that the object store rejected, because the address has probably expired.
     pub(crate) fn forget(&self, id: &str) {
         self.0.lock().remove(id);
     }

@@ -218,8 +218,7 @@ pub(crate) async fn send(
             let proxies = shared.options.proxies.as_ref();
             Err(
                 match (proxies.and_then(|all| all.of(url)), refusal(&error)) {
-                    // If the proxy has connected to this host before, it may do so again. Then the failure is
-                    // temporary.
+                    // If the proxy has connected to this host before, it may do so again. Then the failure is temporary.
                     (Some(proxy), Some(cause)) if unanswered.is_some() => {
                         Trouble::Proxy { host, proxy, cause }
                     }

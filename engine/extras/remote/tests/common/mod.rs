@@ -20,16 +20,23 @@ use parking_lot::Mutex;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
+    /// No connection to the store.
     Away,
+    /// Responses have status 503 (slow down).
     Slow,
+    /// Responses have status 500.
     Fails,
     /// Responses end early.
     Partial,
     /// One bit of every response is wrong.
     Corrupt,
+    /// The disk of the store is full.
     Full,
+    /// Writes are denied.
     ReadOnly,
+    /// The credentials are rejected.
     Refuses,
+    /// The client's clock is wrong.
     Clock,
     /// Objects below `private/` cannot be read.
     Forbids,

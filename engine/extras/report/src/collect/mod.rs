@@ -275,6 +275,7 @@ pub struct StepRow {
     /// the step that publishes the outputs, this is the time of the last publication.
     pub when: Option<i64>,
     pub millis: Option<u64>,
+    /// Reason why the step last ran. `None` if no run is recorded.
     pub why: Option<String>,
     /// Reason why the step would run now. `None` if the step is up to date, or runs only if an earlier result changes.
     pub now: Option<String>,

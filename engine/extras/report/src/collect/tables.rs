@@ -184,6 +184,7 @@ pub fn files(
     outputs.collect()
 }
 
+/// Maximum number of JSON files whose first rows are shown.
 const MAX_FILES: usize = 4;
 const MAX_ROWS: usize = 4;
 const MAX_COLUMNS: usize = 10;

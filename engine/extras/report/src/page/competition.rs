@@ -92,6 +92,7 @@ fn pipeline(competition: &CompetitionPage) -> Markup {
     }
 }
 
+/// Maximum number of outputs in the table of files.
 const MAX_LISTED: usize = 60;
 const DIGEST_CHARACTERS: usize = 12;
 
@@ -261,6 +262,7 @@ fn step_row(step: &StepRow) -> Vec<Markup> {
     ]
 }
 
+/// Maximum number of columns in the picture of missing values.
 const MAX_COLUMNS: usize = 12;
 /// Minimum length of the longer side of a thumbnail, in pixels. Smaller thumbnails are enlarged.
 const MIN_THUMBNAIL: u32 = 64;

@@ -182,6 +182,7 @@ pub fn ordering_rules() -> String {
     rules
 }
 
+/// The table has buttons if it has at least this number of rows.
 const MIN_SORTED: usize = 4;
 
 pub fn ordered(report: &PageContent) -> Vec<(&CompetitionPage, Status)> {

@@ -441,8 +441,7 @@ mod tests {
             .collect()
     }
 
-    /// `record.py` recorded the results of upstream's framework. The variable `BODIES` can name another file of
-    /// records.
+    /// `record.py` recorded the results of upstream's framework. The variable `BODIES` can name another file of records.
     #[test]
     fn bodies_are_decoded_as_by_upstream() {
         let path = std::env::var("BODIES");
