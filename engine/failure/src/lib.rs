@@ -238,7 +238,7 @@ pub enum Remedy {
         /// The competition.
         id: String,
     },
-    /// Prepare a competition again. The record of its last options is lost.
+    /// Prepare a competition again, with the options of the last run. The record of these options is lost.
     PrepareAgain {
         /// The competition.
         id: String,

@@ -104,6 +104,7 @@ fn inconsistent_partial_files_are_not_used() -> Outcome {
         assert_eq!(bytes, LENGTH as u64, "{name}");
     }
     let fixture = interrupted();
+    // An incomplete record at the end of the map is ignored.
     let mut map = OpenOptions::new().append(true).open(fixture.map())?;
     map.write_all(b"torn")?;
     assert!(sent(&fixture, |fixture| drop(fixture.run(None))) <= 16 << 10);

@@ -1,5 +1,5 @@
-//! A local file is used in place of the file at a URL only if the local file has the published checksum, or if the
-//! pipeline names it as the same file.
+//! A local file is used in place of the file at a URL only if the local file has the published checksum, or if it is a
+//! member of the bundle that the pipeline names.
 
 use crate::common;
 use std::fs;

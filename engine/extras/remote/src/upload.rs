@@ -234,7 +234,7 @@ async fn object(
     });
     let (length, file) = match opened.await {
         Ok(Ok(found)) => found,
-        // The copy in the remote is damaged and cannot be used.
+        // The object is not on this machine, and the copy in the remote is damaged.
         _ if inner.is_damaged(&digest) => return Ok(ObjectLocation::Missing),
         _ => return in_remote(inner, area, digest).await,
     };

@@ -34,7 +34,7 @@ pub struct WebAddress<'a> {
     pub file: &'a str,
     /// The URL.
     pub url: &'a str,
-    /// Path of the bundle's member that is the same file.
+    /// Path of the member of the bundle that is used in place of the download.
     pub member: Option<&'a str>,
 }
 

@@ -17,7 +17,7 @@ const MAX_SIZES: usize = 150;
 const MAX_GROUPS: usize = 3;
 /// Maximum number of thumbnails, for all groups together.
 const MAX_IMAGES: usize = 6;
-/// Image files with more bytes have no thumbnail.
+/// Image files with more bytes than this have no thumbnail.
 const MAX_IMAGE_BYTES: u64 = 16 << 20;
 /// Only this number of files is listed per directory. Further files are ignored.
 const MAX_FILES: usize = 200_000;
@@ -172,7 +172,7 @@ fn thumbnail(public: &Path, image: &Image) -> Option<Thumbnail> {
 /// Maximum length of the longer side of a thumbnail, in pixels.
 const MAX_SIDE: usize = 72;
 
-/// Images with more pixels have no thumbnail.
+/// Images with more pixels than this have no thumbnail.
 const MAX_PIXELS: u64 = 60_000_000;
 
 pub struct Thumbnail {
