@@ -133,7 +133,7 @@ impl Retry {
     }
 }
 
-/// Maximum pause, unless the server requests a longer one. Therefore a download continues within a minute after an outage.
+/// Maximum pause, unless the server requests a longer one. So a download continues within a minute after an outage.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration {
