@@ -44,8 +44,8 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Returns the pattern of the member that contains `path`: the outermost archive, or the path itself. `plain` converts a
-/// path without archives to a pattern.
+/// Returns the pattern of the member that contains `path`: the outermost archive, or the path itself. `plain` converts
+/// a path to a pattern: it escapes wildcards, or returns the path unchanged if `path` is itself a pattern.
 fn member(path: &str, plain: fn(&str) -> String) -> String {
     let mut end = 0;
     for segment in path.split('/') {

@@ -173,7 +173,7 @@ fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String
     Ok((0..count).map(row).collect())
 }
 
-/// If all columns together have more hashes, the column with the most distinct values is no longer counted.
+/// If all columns together have more hashes than this, the column with the most distinct values is no longer counted.
 const MAX_HASHES: usize = 4 << 20;
 /// Maximum memory of the hashes in bytes. A slot of a hash set takes 9 bytes. While a set grows, it takes three slots
 /// per hash: two in the new set, which is half empty, and one in the old set.
@@ -195,7 +195,7 @@ impl DistinctCounts {
         }
     }
 
-    /// Counts cells of a column, except missing ones.
+    /// Adds cells of the column with the index `column` to its distinct values. Skips missing cells.
     fn add(&mut self, column: usize, cells: &ArrayRef) -> Result<(), StepError> {
         let Some(Some(seen)) = self.columns.get_mut(column) else {
             return Ok(());

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_checksums_of_files_are_parsed() {
+    fn unknown_sections_and_invalid_checksums_are_errors() {
         let md5 = "8F12D4F1F138F3867E881293B9BC54EE";
         let sums = PublishedChecksums::parse(&format!(r#"{{ "public": {{ "a.csv": "{md5}" }} }}"#));
         let sums = sums.unwrap();

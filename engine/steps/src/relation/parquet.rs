@@ -19,7 +19,7 @@ use crate::value::RowPositions;
 /// Size in bytes of a block of rows that is reordered in memory.
 const BLOCK_BYTES: u64 = 64 << 20;
 
-/// A block of rows that is not in the order of the file.
+/// A block of rows that were selected in another order than that of the file.
 struct RowBlock {
     /// The rows in the order of the file.
     rows: RecordBatch,
@@ -127,7 +127,7 @@ impl ParquetRelation {
         })
     }
 
-    /// Reads the rows at `positions`, which are not in file order, in blocks.
+    /// Reads the rows at `positions` in blocks. The positions need not be ascending.
     fn read_in_any_order(
         self: Arc<Self>,
         positions: Arc<RowPositions>,

@@ -168,7 +168,7 @@ const INDEX_BYTES_PER_ROW: u64 = 9;
 const NUMBER_BYTES: u64 = 8;
 /// Assumed length in bytes of the text of a number.
 const NUMBER_TEXT_BYTES: u64 = 12;
-/// Number of rows of average size in memory while a table is processed row by row.
+/// While a table is processed row by row, about this number of rows of average size is in memory.
 const STREAM_ROWS: u64 = 16;
 
 /// Estimates the memory of a query in bytes, without mapped files.
@@ -244,7 +244,7 @@ mod tests {
         let by_text = "SELECT * FROM t ORDER BY text";
         let by_id = "SELECT * FROM t ORDER BY id";
         let all = "SELECT DISTINCT * FROM t";
-        // A thousand rows of a megabyte.
+        // A thousand rows of a megabyte each.
         assert!((GB / 1_000_000 * 2..8_000).contains(&estimated_mb(by_text, 1_000, GB)));
         assert!((GB / 1_000_000 * 2..8_000).contains(&estimated_mb(all, 1_000, GB)));
         assert!(estimated_mb(by_id, 1_000, GB) < 300);

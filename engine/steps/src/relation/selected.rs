@@ -13,7 +13,7 @@ pub(super) struct SelectedRows {
 }
 
 impl SelectedRows {
-    /// Selects the rows at `positions` of a table with `stored` rows, or all rows.
+    /// Selects the rows at `positions` of a table with `stored` rows. `None` selects all rows.
     pub fn new(stored: u64, positions: Option<Arc<RowPositions>>) -> SelectedRows {
         SelectedRows { stored, positions }
     }

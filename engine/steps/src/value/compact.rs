@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use super::positions::partition_point;
 
-/// A string with more bytes is invalid. No file system supports longer paths.
+/// A string with more bytes than this is invalid. No file system supports longer paths.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// A list of strings in one buffer, so that a string needs no allocation of its own.
@@ -112,7 +112,7 @@ pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8])
     out.write_all(rest)
 }
 
-/// Returns the length of the common prefix. Eight bytes at a time cause fewer mispredicted branches.
+/// Returns the length of the common prefix. Compares eight bytes at a time, which causes fewer mispredicted branches.
 pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((first, after)), Some((other, after_other))) =

@@ -44,7 +44,7 @@ pub enum ContentRef {
         offset: u64,
         /// Length in bytes.
         bytes: u64,
-        /// CRC-32 of the bytes, if there is no other checksum.
+        /// CRC-32 of the bytes, if it is known, for example for a member of a 7z archive.
         crc32: Option<u32>,
     },
     /// A member of a zip file in the base.
@@ -302,7 +302,8 @@ impl Opener {
             // fails with `Missing`, and the step that provides the file runs again.
             None => {
                 let store = &self.context.store;
-                // A read-only cache cannot create a private copy. Here, the bytes are only read, not mapped.
+                // A read-only cache cannot create a private copy. The object itself suffices, because it is only read, not
+                // mapped into memory.
                 let object = match private && !store.is_read_only() {
                     true => store.open_private(base)?.into(),
                     false => store.open_object(base)?,

@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::{ContentRef, Tree};
 use crate::located::{Subject, error_at_with_help};
 
-/// Name of the only output of most kinds.
+/// Name of the only output of most kinds of steps.
 pub(crate) const VALUE_OUTPUT: &str = "value";
 
 /// Name of the input whose rows name the files that the step reads.

@@ -71,7 +71,7 @@ const MIN_CACHED_SPANS: usize = 2;
 /// Typical size in bytes of a span of deflate.
 const SPAN_BYTES: u64 = 9 << 20;
 
-/// Longer parts of a 7z archive are decoded in chunks.
+/// Parts of a 7z archive that are longer than this are decoded in chunks.
 const MAX_PART_BYTES: u64 = 128 << 20;
 const PART_CHUNK_BYTES: u64 = 8 << 20;
 
@@ -83,7 +83,7 @@ const COPY_BYTES: usize = 1 << 18;
 /// Compressed data inside another file.
 pub struct LayeredFile {
     spans: SpanReader<Box<dyn Spans + Send + Sync>>,
-    /// An unlinked file with all decompressed data, after too many bytes were decompressed repeatedly.
+    /// An unlinked file with all decompressed data. It is created after too many bytes were decompressed repeatedly.
     copy: OnceLock<File>,
     /// Locked while `copy` is created.
     copying: Mutex<()>,
@@ -93,7 +93,7 @@ pub struct LayeredFile {
 }
 
 impl LayeredFile {
-    /// Opens the layer in `file`. `object` contains its windows.
+    /// Opens the layer in `file`. `object` contains the windows of the layer.
     pub(super) fn new(
         context: &Context,
         file: BaseFile,

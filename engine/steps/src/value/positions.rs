@@ -6,10 +6,10 @@ use prep_cache::Digest;
 use prep_core::{Cancel, Context, StepError};
 use serde::{Deserialize, Serialize};
 
-/// Positions of the selected rows, in the order of the table.
+/// Positions of the selected rows among the stored rows, in the order of the selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowPositions {
-    /// The number of each row.
+    /// The position of each selected row.
     Rows(Vec<u32>),
     /// Runs of consecutive rows (run-length encoding).
     Runs {
@@ -27,12 +27,12 @@ pub(crate) struct StoredPositions {
     pub object: Digest,
     /// Number of selected rows.
     pub rows: u64,
-    /// Whether the object contains runs instead of the number of each row.
+    /// Whether the object contains runs instead of the position of each row.
     runs: bool,
 }
 
 impl RowPositions {
-    /// Chooses the smaller representation. A run takes 24 bytes in memory, the number of a row takes 4 bytes.
+    /// Chooses the smaller representation. A run takes 24 bytes in memory, the position of a row takes 4 bytes.
     pub fn new(rows: Vec<u32>) -> RowPositions {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for &row in &rows {

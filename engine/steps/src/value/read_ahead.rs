@@ -120,7 +120,7 @@ impl<R: Read + Send + 'static> Chunks<R> {
                 ahead.chunk = recycled;
                 ahead.advance()?;
                 let chunk = mem::take(&mut ahead.chunk);
-                // Only an error or the end follows a short chunk.
+                // After a short chunk comes either the end or an error, which replaces the chunk.
                 if !chunk.is_empty() && chunk.len() < CHUNK_BYTES {
                     ahead.advance()?;
                 }

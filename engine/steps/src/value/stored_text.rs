@@ -1,8 +1,8 @@
 //! The canonical text of a table, which is mapped into memory only when a step needs it.
 //!
 //! The step that writes a text passes the offsets of the rows to later steps of the run. The step may also keep the
-//! columns in memory that queries usually need. A table that is published unchanged is a hard link to the text, so the
-//! text is not mapped. A text may also exist only in memory ([`TextWriter`](super::TextWriter)).
+//! columns in memory that queries usually need. A table that is published unchanged becomes a hard link to the text, so
+//! publishing does not map the text. A text may also exist only in memory ([`TextWriter`](super::TextWriter)).
 
 use std::io::Write;
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub(crate) fn max_mapped_bytes(context: &Context) -> u64 {
     context.limits.memory / 2
 }
 
-/// Facts about a text that the step passes to later steps, so that they need not scan the text.
+/// Facts about a text. The step that writes the text passes them to later steps, which then need not scan the text.
 #[derive(Default)]
 pub(crate) struct TextMetadata {
     /// Offsets of the rows. Empty if the text must be scanned for them.
@@ -204,7 +204,7 @@ impl StoredText {
         &self.schema
     }
 
-    /// Returns the object of the text, which may not be in the cache.
+    /// Returns the object of the text. The cache does not contain it if the text is only in memory.
     pub fn object(&self) -> Stored {
         self.object
     }

@@ -225,7 +225,7 @@ pub(crate) struct InMemoryText {
 impl TextWriter {
     /// Creates a writer for the text of a CSV file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
-        // SHA-256 is computed for texts that are published unchanged, which need a file anyway.
+        // If the store computes SHA-256, the text may be published unchanged, and then needs a file anyway.
         let in_memory = match bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256() {
             true => InMemoryText::new(context, bytes),
             false => None,

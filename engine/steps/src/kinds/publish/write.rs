@@ -25,11 +25,11 @@ use super::order::SourceOrder;
 use super::{Publish, PublishError};
 use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 
-/// Maximum size in bytes of a file that is written at once. Larger files are written in chunks.
+/// Maximum size in bytes of a file that is written with a single call. Larger files are written in chunks.
 const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 
-/// Memory in bytes of a thread. It contains a file, the compressed bytes of the file, and the decoder. At worst, the
-/// compressed bytes are slightly longer than the file.
+/// Memory in bytes that each thread needs for a file, for the compressed bytes of the file, and for the decoder. At worst,
+/// the compressed bytes are slightly longer than the file.
 pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
 /// Returns whether the file system ignores case. Creates a temporary file, and checks whether its name in upper case
@@ -100,14 +100,14 @@ impl Publication<'_> {
         fs::rename(&staging, prepared).map_err(PublishError::io("move into place", prepared))
     }
 
-    /// Marks the tree as incomplete, and records the new directories.
+    /// Records in the manifest that the published tree is incomplete, and which directories are new.
     fn begin(&self) -> Result<(), StepError> {
         let (before, directories) = (self.observed.manifest.as_ref(), &self.changes.directories);
         let begun = Manifest::begin(self.publish, *self.key, before, directories);
         begun.map_err(StepError::machine)
     }
 
-    /// Applies the changes of a later publication, file by file.
+    /// Applies the changes to a tree that was published before, file by file.
     fn apply_changes(&self, files: &WrittenFiles) -> Result<(), StepError> {
         let Publication {
             context,
@@ -317,7 +317,7 @@ impl Worker {
         {
             let store = &context.store;
             let mode = store.materialise_as(digest, path, publication.publish.link_mode)?;
-            // A hard link has the time of the object.
+            // A hard link shares its modification time with the object, so the time is set only for copies.
             if mode != LinkMode::HardLink {
                 let set = File::open(path).and_then(|file| file.set_modified(time));
                 set.map_err(PublishError::io("set the time of", path))?;

@@ -68,7 +68,7 @@ pub(crate) const KIND: StepKind = StepKind {
             seeded: SeededGenerator::declared(declaration)?,
             values: items.map(DrawnValue::declared).collect::<Option<_>>()?,
         };
-        // The key `restart` is part of the keys of cached results.
+        // `restart` has no effect. It stays here because the keys of cached results are computed from it.
         let params =
             serde_json::json!({ "seeded": draws.seeded, "restart": false, "values": draws.values });
         let run = move |context: &Context, inputs: &Inputs| draws.run(context, inputs);
@@ -381,7 +381,7 @@ enum DrawnCell {
     Text(String),
 }
 
-/// Adds `low` to each drawn integer. Returns them as one string.
+/// Adds `low` to each drawn integer. Returns the sums as one string, separated by spaces.
 fn spaced(drawn: &[u32], low: i64) -> DrawnCell {
     let drawn = drawn.iter();
     let texts = drawn.map(|index| (low + i64::from(*index)).to_string());

@@ -63,7 +63,7 @@ pub(crate) const KIND: StepKind = StepKind {
     step: |declaration, _| {
         let pattern = declaration.text("files")?.to_owned();
         let may_be_empty = declaration.has("may_be_empty");
-        // Without the key, the parameters equal those of cached results.
+        // `may_be_empty: false` is left out, because cached results have keys without this member.
         let params = match may_be_empty {
             true => serde_json::json!({ "pattern": pattern, "may_be_empty": true }),
             false => serde_json::json!({ "pattern": pattern }),

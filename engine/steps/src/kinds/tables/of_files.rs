@@ -213,7 +213,7 @@ pub(crate) const MASKS: StepKind = StepKind {
             column("shape", ColumnType::Text, true),
             column("rle", ColumnType::Text, true),
         ];
-        // The key `value` is part of the keys of cached results.
+        // `value` has no effect. It stays here because the keys of cached results are computed from it.
         let params = serde_json::json!({ "value": 1 });
         let visit =
             |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {

@@ -96,7 +96,7 @@ fn is_size_computed(declaration: &Declaration) -> bool {
     matches!(size, Some(Setting::Query(_)))
 }
 
-/// Checks the sizes, that at most one of `groups`, `stratify` and `within` is given, and `seed` and `after`.
+/// Checks the sizes, `seed` and `after`, and that at most one of `groups`, `stratify` and `within` is given.
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Some(Err(error)) = method(declaration).map(|method| method.check())
@@ -138,7 +138,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     found
 }
 
-/// Checks that exactly one key determines the cut, and that `ties` is used only if a size does.
+/// Checks that exactly one key determines the cut, and that `ties` is not used together with `from`.
 fn check_cut(declaration: &Declaration) -> Option<Diagnostic> {
     let mut points = cut::POINTS.iter().filter(|key| declaration.has(key));
     let names = "`from`, `test_size` and `train_size`";

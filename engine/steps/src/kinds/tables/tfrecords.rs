@@ -140,7 +140,7 @@ fn write_rows(
     Ok(())
 }
 
-/// Writes the first value of a feature. Returns `None` if it has no value of this type.
+/// Writes the first value of a feature. Returns `None` if the feature has no value of the type `kind`.
 fn write_first(
     writer: &mut CsvWriter<impl std::io::Write>,
     feature: &Feature,

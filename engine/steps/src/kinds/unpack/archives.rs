@@ -236,7 +236,7 @@ pub(super) fn list_sevenz(
     if let Some(files) = list_bundled_sevenz(context, opener, content, prefix)? {
         return Ok(files);
     }
-    // The directory of a 7z archive is at its end, so reading needs a file that can seek.
+    // The list of members is at the end of a 7z archive, so reading it needs a file that can seek.
     let extracted = match content {
         ContentRef::Member { entry, .. } if entry.method == ZipMethod::Deflate => {
             extract(context, opener, content)?

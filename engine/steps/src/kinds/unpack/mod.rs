@@ -343,7 +343,7 @@ fn extract_members(
     Ok(listed.files(stored.digest, false))
 }
 
-/// The members of an archive, collected before the digest of the file with their bytes is known.
+/// The members of an archive. They are collected before the digest of the file that contains their bytes is known.
 struct MemberList {
     prefix: String,
     members: Vec<ListedMember>,
@@ -398,7 +398,7 @@ mod tests {
 
     use super::*;
 
-    /// The parser reports a damaged archive, but the failure is a cancellation.
+    /// After a cancellation, the parser reports a damaged archive. The failure must still be a cancellation.
     #[test]
     fn cancelling_stops_the_listing_of_archive_members() -> Result<(), Box<dyn std::error::Error>> {
         let mut file = ZipWriter::new(Vec::new());

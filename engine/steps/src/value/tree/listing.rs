@@ -283,8 +283,9 @@ mod tests {
         assert!(damaged, "{found:?}");
     }
 
-    /// Returns a listing of one chunk. The numbers of files in the listing and in the chunk may be wrong. `starts` are the
-    /// shared prefixes of the paths; `lengths` and `middles` describe their middles.
+    /// Returns a listing of one chunk. The numbers of files in the listing and in the chunk may be wrong. `starts`
+    /// contains the length of the prefix that each path shares with the previous path. `lengths` and `middles` describe
+    /// the rest of each path.
     fn forged_listing(
         files: u64,
         chunk: u64,

@@ -44,13 +44,13 @@ pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
 pub struct Tree {
     paths: TextList,
     locations: Vec<FileLocation>,
-    /// Names of members that are not a suffix of their path.
+    /// Names of members in their archives, except names that are a suffix of the member's path in the tree.
     names: TextList,
     /// Digests of the objects and files that contain the bytes.
     bases: Vec<Digest>,
 }
 
-/// The location of a file's content. The fields that a kind does not need are those of [`EMPTY_DIRECTORY`].
+/// The location of a file's content. Fields that a kind does not need have the values of [`EMPTY_DIRECTORY`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileLocation {
     kind: FileKind,
@@ -245,7 +245,7 @@ impl<'a> TreeFile<'a> {
         self.location().kind.is_layered()
     }
 
-    /// Returns the digest of the base. `None` for a directory or a row.
+    /// Returns the digest of the base. `None` for a directory or a row of a table of files.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
         let location = self.location();
         let has_base = location.kind.has_base();
@@ -266,7 +266,7 @@ impl<'a> TreeFile<'a> {
         Some(ContentOrigin { kind, base, offset })
     }
 
-    /// Returns the content reference. `None` for a directory or a row.
+    /// Returns the content reference. `None` for a directory or a row of a table of files.
     pub fn content(&self) -> Option<ContentRef> {
         let location = self.location();
         let base = *self.base()?;

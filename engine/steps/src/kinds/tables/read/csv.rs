@@ -62,7 +62,7 @@ fn read(
                 normalise(context.cancel.reader(&mut cells), scan, options, out)
             })?
         }
-        // The written cells cannot be divided into rows again.
+        // The written text cannot be split into rows again, so the file is inflated again.
         RewriteResult::Unreadable(scan) => {
             drop(text);
             let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
@@ -74,7 +74,7 @@ fn read(
         }
     };
     let (object, in_memory) = text.finish()?;
-    // The second pass changes the offsets of rows, so the metadata of the first pass are then wrong.
+    // `normalise` changes the offsets of rows, so the metadata of the first pass are then wrong.
     let metadata = metadata.filter(|_| matches!(rewritten, RewriteResult::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
@@ -93,7 +93,7 @@ fn read(
     Ok(table)
 }
 
-/// Returns a text that `write` has written. `bytes` is the size of the CSV file.
+/// Returns the text that `write` writes. `bytes` is the size of the CSV file.
 fn written_text(
     context: &Context,
     bytes: u64,
@@ -197,7 +197,7 @@ fn scan(
     })
 }
 
-/// Name of the column with the path of a row's file.
+/// Name of the column with the path of the file that contains the row.
 const FILE_COLUMN: &str = "file";
 
 /// Bytes that are read at once.

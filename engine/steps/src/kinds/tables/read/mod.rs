@@ -72,7 +72,7 @@ pub(crate) const KIND: StepKind = StepKind {
     },
     step: |declaration, _| {
         let read = ReadSpec::declared(declaration)?;
-        // Version 5 changes results for unusual input of ujson.
+        // Version 5 changed the results of the dialect `ujson` for unusual input.
         let version = match read.dialect {
             ReadDialect::Ujson => 5,
             ReadDialect::Python | ReadDialect::Dataframe => 4,
@@ -321,7 +321,7 @@ enum ReadError {
         column: String,
         declared: &'static str,
         mismatch: Box<TypeMismatch>,
-        /// A declaration that would be valid.
+        /// The type with which the declaration would be valid.
         other: &'static str,
     },
     #[error("`{path}`: record {record} has no member `{column}`")]
@@ -424,8 +424,8 @@ impl DeclaredTypes {
 }
 
 /// Checks that the file has the declared columns, and that their types match the declaration. Changes the types in `schema`
-/// to those in queries. In queries, a column declared `text` or `inferred` is text. If the file has no rows, each column
-/// has its declared type.
+/// to the types that queries see. In queries, a column declared `text` or `inferred` is text. If the file has no rows,
+/// each column has its declared type.
 fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;

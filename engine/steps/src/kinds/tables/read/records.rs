@@ -422,7 +422,7 @@ fn infer_members(
 /// Passes each record to `keep`, until an inferred type changes a record or `keep` returns false. After that, skips nested
 /// values, because the file must be read again anyway.
 ///
-/// Returns true if all records were passed to `keep` and no type changes any of them.
+/// Returns the types. Also returns true if all records were passed to `keep` and no type changes any of them.
 fn infer_chunks(
     file: &RecordFile<'_>,
     typing: FrameFunction,
@@ -484,7 +484,7 @@ enum PlainMember<'m> {
     Other(JsonValue),
 }
 
-/// Returns the value of a member in the file's format.
+/// Decodes a member, if the file's format encodes its value specially.
 fn plain<'m>(read: &ReadSpec, member: &'m JsonValue) -> PlainMember<'m> {
     let plain = read.format.plain.and_then(|plain| plain(member));
     plain.map_or(PlainMember::Same(member), PlainMember::Other)

@@ -230,8 +230,9 @@ impl CutColumn {
     /// Compares the form of `from` with the form of the values. Does nothing unless `from` and all values are strings,
     /// and `from` or all values begin with a digit.
     ///
-    /// Fails if no value begins with the form of `from`. For example, `2024-11-1` is not in chronological order with
-    /// strings such as `2024-11-01`. Also fails if the values are dates and `from` only has the form of a date.
+    /// Fails if the form of `from` is not the start of the form of any value. For example, `2024-11-1` is not in
+    /// chronological order with strings such as `2024-11-01`. Also fails if the values are dates, and `from` has their
+    /// form but is not a date.
     fn check_form(&self, from: &ArrayRef, values: &[ArrayRef]) -> Result<(), StepError> {
         let Some(from) = from.as_string_opt::<i64>().map(|from| from.value(0)) else {
             return Ok(());
@@ -304,8 +305,8 @@ impl CutColumn {
         Ok((value, text))
     }
 
-    /// Fails if a value is missing. Also fails if a string is a date that begins with the day or the month, because such
-    /// strings are not in chronological order. `before` is the number of rows before this batch.
+    /// Fails if a value is missing. Also fails if a string is a date that begins with the day or the month, because sorting
+    /// such strings does not sort them by time. `before` is the number of rows before this batch.
     fn check_values(&self, values: &ArrayRef, before: usize) -> Result<(), StepError> {
         let column = self.by.clone();
         if values.null_count() > 0 {
@@ -398,7 +399,8 @@ fn read_times(values: &ArrayRef, format: &str) -> Result<Result<ArrayRef, TimeEr
     Ok(times.map(|times| Arc::new(times) as ArrayRef))
 }
 
-/// Parses a value at the cut. It has either this format or the default format, for example if a query computed a date.
+/// Parses the value at the cut, in the format `format` or in the default format. For example, a date that a query computed
+/// has the default format.
 fn read_from(from: &ArrayRef, format: &str) -> Result<Option<ArrayRef>, StepError> {
     let time = read_times(from, format)?.ok();
     let time = time.or_else(|| cast(from, &TIME).ok());
@@ -477,7 +479,7 @@ mod tests {
     use super::{form_of, is_date, is_day_first, is_start_of};
 
     #[test]
-    fn a_start_of_dates_has_their_form() {
+    fn dates_can_be_cut_at_a_month_but_not_inside_a_number() {
         for (from, value, expected) in [
             ("2024-11-01", "2023-01-31", true),
             ("2024-11", "2023-01-31", true),

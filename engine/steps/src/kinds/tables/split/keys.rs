@@ -134,7 +134,7 @@ struct KeyNumbers {
     /// Whether the values are texts of doubles.
     is_floating: bool,
     numbers: HashMap<Box<str>, u32>,
-    /// The values by their number. The missing value is empty.
+    /// The values by their number. The missing value is an empty string.
     names: Vec<Box<str>>,
     /// Number of the missing value, if any.
     missing: Option<u32>,
