@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    # Not `os.PathLike`, because a series has all methods for a type checker, so a series would be a valid path.
+    # Not `os.PathLike`: for a type checker, a series of pandas has every method, so it would be accepted as a path.
     Submission = pandas.DataFrame | polars.DataFrame | polars.LazyFrame | str | Path
 else:
     # Users need not install pandas and polars.
@@ -322,7 +322,7 @@ def _prepared_variant(competition: Competition, variant: str | None) -> str | No
 
 
 def _ids(ids: Ids, name: str = "ids") -> Sequence[str]:
-    # A frame iterates over the names of its columns.
+    # A frame is iterable, too, but yields the names of its columns.
     is_several = isinstance(ids, Iterable) and not isinstance(ids, str) and not hasattr(type(ids), "columns")
     all_ids = [*cast(Iterable[str | Record], ids)] if is_several else [ids]
     for one in all_ids:

@@ -19,7 +19,7 @@ MAX_ROWS = 100
 
 
 def tables(*all_rows: Sequence[Mapping[str, object]]) -> str:
-    """Returns a table for each sequence with rows. It has at most `MAX_ROWS` rows, then the number of the others."""
+    """Returns a table for each sequence with rows: at most `MAX_ROWS` rows, then the number of omitted rows."""
     return "".join(
         table(rows[:MAX_ROWS]) + (note(f"and {len(rows) - MAX_ROWS} more") if len(rows) > MAX_ROWS else "")
         for rows in filter(None, all_rows)

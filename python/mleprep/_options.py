@@ -258,7 +258,7 @@ def verb(function: _Function) -> _Function:
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     order = [one.name for one in own if one.kind is not one.KEYWORD_ONLY]
-    # The functions check ids and submissions.
+    # Without ids and submissions, which the functions themselves check.
     kinds = {name: kind.__origin__ for name, kind in table.items()} | {
         name: kind for name, kind in typing.get_type_hints(function).items() if name in _CHECKED
     }
@@ -356,7 +356,7 @@ def check_type(key: str, kind: Any, value: object, order: Sequence[str] = ()) ->
         raise UsageError(f"invalid value {value!r} for `{key}`", code=2, help=help)
 
 
-#: How messages name types. Numbers of NumPy have these types, too.
+#: For each type: the class of valid values, and the type's name in messages. NumPy's numbers are in these classes, too.
 _TYPES: dict[Any, tuple[Any, str]] = {
     bool: (bool, "True or False"), int: (numbers.Integral, "an integer"), float: (numbers.Real, "a number"),
     str: (str, "a text"), Literal: (str, "a text"), os.PathLike: (os.PathLike, "a path"), date: (date, "a date"),
@@ -377,7 +377,7 @@ def _kinds(kind: Any) -> Iterator[Any]:
 def _is_a(value: object, kind: Any) -> bool:
     if value is None:
         return NoneType in typing.get_args(kind)
-    # A frame iterates over the names of its columns.
+    # A frame is iterable, too, but yields the names of its columns.
     is_frame, is_bool = hasattr(type(value), "columns"), isinstance(value, bool)
     for one in _kinds(kind):
         if isinstance(value, _TYPES[one][0]) and (is_bool <= (one is bool)) and not is_frame:
@@ -395,7 +395,10 @@ def os_error(number: int, name: str, path: Path_) -> OSError:
 
 
 def check_directory(path: Path_, name: str) -> None:
-    """Raises an exception for a file, and for the directory of a competition as `data_dir` or `cache_dir`."""
+    """Raises an exception if `path` is a file.
+
+    If `name` is `data_dir` or `cache_dir`, also raises an exception if `path` is the directory of a competition.
+    """
     found = Path(os.path.abspath(os.path.expanduser(path)))
     if found.exists() and not found.is_dir():
         raise os_error(errno.ENOTDIR, name, path)

@@ -90,7 +90,7 @@ def call(
     """
     path = program()
     command = [path, *(os.fspath(argument) for argument in arguments)]
-    # Notebooks set this variable to get colours from pipes.
+    # Notebooks set `CLICOLOR_FORCE` to get colours from pipes, but messages must not contain escape sequences.
     around = {name: value for name, value in os.environ.items() if name != "CLICOLOR_FORCE"} | {**environment}
     try:
         process = subprocess.Popen(
@@ -132,7 +132,7 @@ class _Reader(threading.Thread):
 
     def __init__(self, stream: IO[str], on_line: Callable[[str], object] | None = None) -> None:
         super().__init__(daemon=True)
-        #: The first exception of `on_line`, after which it receives no further lines.
+        #: The first exception of `on_line`. Afterwards, `on_line` receives no further lines.
         self.error: BaseException | None = None
         self._stream = stream
         self._on_line = on_line

@@ -68,7 +68,7 @@ def listener(
 
 
 def _print(line: str) -> None:
-    # Notebooks replace `sys.stderr` during a call.
+    # Reads `sys.stderr` for each line, because notebooks replace it during a call.
     print(line, file=sys.stderr)
 
 
@@ -91,7 +91,7 @@ def _tqdm() -> Any:
 
 
 def environment(progress: bool | Show) -> dict[str, str]:
-    """Returns variables for a call. The bar needs the percentage each second, instead of every ten seconds."""
+    """Returns environment variables for a call. The bar needs the percentage each second, instead of every ten seconds."""
     return {"PREP_STATUS_SECONDS": "1"} if progress is True and _tqdm() else {}
 
 

@@ -29,7 +29,7 @@ _READERS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "pandas": {
         ".csv": ("read_csv", {"low_memory": False}),
         ".tsv": ("read_csv", {"low_memory": False, "sep": "\t"}),
-        # pandas' `read_json` converts columns to dates because of their names.
+        # Not `read_json`, because it converts columns with certain names to dates.
         ".json": ("DataFrame", {}),
         ".jsonl": ("DataFrame", {}),
         ".parquet": ("read_parquet", {}),
@@ -226,7 +226,7 @@ def frame(rows: list[dict[str, Any]], columns: Mapping[str, Any], library: str |
     module = _imported(library, "to_frame")
     if module.__name__ == "pandas":
         found = module.DataFrame(rows, columns=[*columns])
-        # The values determine the types of columns with rows.
+        # If there are rows, pandas infers the types of the columns from the values.
         types = {name: parts.required(kind) for name, kind in columns.items()}
         return found if rows else found.astype({name: kind for name, kind in types.items() if kind in (bool, int, float, str)})
     return module.DataFrame(rows, schema={name: _dtype(module, kind) for name, kind in columns.items()})

@@ -51,7 +51,7 @@ def member(source: str | Callable[[Json], Any], keys: tuple[str, ...] = (), **de
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, member))
 def record(kind: type[Any]) -> Any:
-    """Makes a class a frozen dataclass that keeps the `repr` of its base class. Its docstring describes the fields."""
+    """Makes a class a frozen dataclass that keeps the `repr` of its base class. Describes the fields in its docstring."""
     made = dataclass(frozen=True, repr=False)(kind)
     texts = {name: text for base in reversed(made.__mro__) for name, text in _comments(base.__module__, base.__name__)}
     lines = "".join(f"    {one.name}: {texts[one.name]}\n" for one in fields(made) if one.name in texts)
@@ -580,7 +580,7 @@ class StepTiming(Part):
     competition: str
     step: str
     kind: str
-    #: Start, after the start of the run.
+    #: Time from the start of the run to the start of the step.
     began: int
     wall: int
     cpu: int

@@ -497,7 +497,7 @@ class Results(Sequence[Row], Generic[Row]):
     def __getitem__(self, key: slice) -> Results[Row]: ...
     def __getitem__(self, key: SupportsIndex | str | slice) -> Row | Results[Row]:
         if isinstance(key, slice):
-            # The attributes of other classes, such as `timings`, are those of all records.
+            # A slice of a class with attributes, such as `timings`, is a `Results`, because they concern all records.
             part = (Results if type(self).__annotations__ else type(self))(self._rows[key], self._kind)
             part.failed = tuple(one for one in self.failed if one.id in part.ids)
             return part

@@ -39,7 +39,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def mlebench(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Returns a function that runs the command in a separate directory with a closed stdin."""
+    """Returns a function that runs the command `mlebench` in a separate directory, with an empty stdin."""
 
     def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -1,4 +1,4 @@
-"""The package gives no advice that its users cannot follow."""
+"""Tests that the package gives no advice that its users cannot follow."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def _remedies() -> list[str]:
     """Returns the texts of all remedies of the program."""
     text = _REMEDIES.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
     texts = [one.replace("\\", "") for one in re.findall(r'"([^"]*)"', text) if " " in one]
-    # The program composes this text of the names of options.
+    # This text is not a literal in the file, because the program composes it from the names of options.
     return [*texts, "run without --no-download and --available"]
 
 
-def test_every_option_in_the_table_exists() -> None:
+def test_options_in_translated_advice_exist() -> None:
     options = _prepare_options()
     assert advice.SAME_OPTIONS <= options
     for text in filter(None, advice.INSTEAD.values()):
         assert set(advice.options_in(text)) <= options, text
 
 
-def test_no_option_of_the_program_is_advised() -> None:
+def test_translated_advice_names_no_option_of_the_program() -> None:
     remedies, options = _remedies(), _prepare_options()
     assert len(remedies) > 20
     named = {option for text in remedies for option in advice.options_in(text)}
@@ -76,7 +76,7 @@ def test_an_interrupted_download_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(program, "fetch", complete)
     assert download.download("x", tmp_path / "any").read_bytes() == b"some"
     assert [one.name for one in (tmp_path / "any").iterdir()] == ["x.zip"]
-    # A download that received nothing leaves nothing.
+    # A failed download that received no bytes leaves no files and directories.
     monkeypatch.setattr(program, "fetch", refused)
     with pytest.raises(program.ProgramError):
         download.download("y", tmp_path / "any")

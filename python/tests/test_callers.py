@@ -45,7 +45,7 @@ def bundle(directory: Path, name: str) -> None:
 
 
 def balanced(text: str) -> Any:
-    """Returns the first object in a text with balanced braces."""
+    """Returns the first JSON object in a text. It ends where the braces are balanced."""
     start = text.index("{")
     depth = 0
     for place, letter in enumerate(text[start:], start):
@@ -61,7 +61,7 @@ def script(code: str, **around: str) -> str:
     return subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True, check=True).stdout
 
 
-def test_rd_agent(mlebench: Call, data_dir: Path, tmp_path: Path, competition: Competition) -> None:
+def test_calls_of_rd_agent(mlebench: Call, data_dir: Path, tmp_path: Path, competition: Competition) -> None:
     bundle(tmp_path / "zip_files", PICTURES)
     done = mlebench("prepare", "-c", PICTURES, "--data-dir", "./zip_files", "--skip-verification")
     assert done.returncode == 0, done.stderr
@@ -82,7 +82,7 @@ def test_rd_agent(mlebench: Call, data_dir: Path, tmp_path: Path, competition: C
     assert validate_submission(competition.sample_submission, competition) == (True, "Submission is valid.")
 
 
-def test_aira_dojo(competition: Competition, tmp_path: Path) -> None:
+def test_calls_of_aira_dojo(competition: Competition, tmp_path: Path) -> None:
     answers = load_answers(competition.answers)
     submission = read_csv(competition.sample_submission)
     score = competition.grader(submission, answers)
@@ -102,7 +102,7 @@ def test_aira_dojo(competition: Competition, tmp_path: Path) -> None:
     assert json.loads(json.dumps(report.to_dict()))["score"] == score == 0.5
     scores = pd.read_csv(competition.leaderboard)["score"]
     assert len(scores) == len(leaderboard) and scores.is_monotonic_decreasing
-    # Its installer edits line 29 of data.py; see test_api.py.
+    # The installer of AIRA-dojo edits line 29 of data.py; see test_api.py.
     assert inspect.getsourcefile(package)
     bundle(tmp_path, PICTURES)
     own = registry.set_data_dir(tmp_path).get_competition(PICTURES)
@@ -160,7 +160,7 @@ def test_ml_master_runs_its_own_validation_server(data_dir: Path, competition: C
         server.shutdown()
 
 
-def test_loongflow(mlebench: Call, tmp_path: Path) -> None:
+def test_calls_of_loongflow(mlebench: Call, tmp_path: Path) -> None:
     bundle(tmp_path, ID)
     done = mlebench("prepare", "--competition-id", ID, "--data-dir", tmp_path, "--skip-verification")
     assert done.returncode == 0, done.stderr
@@ -171,7 +171,7 @@ def test_loongflow(mlebench: Call, tmp_path: Path) -> None:
     assert score == 1.0 and own.grader.rank_score(score, get_leaderboard(own))["gold_medal"]
 
 
-def test_kapso(competition: Competition, tmp_path: Path) -> None:
+def test_calls_of_kapso(competition: Competition, tmp_path: Path) -> None:
     report = grade_csv(Path("dummy.csv"), competition)
     assert report.is_lower_better is False and "gold_threshold=" in str(report)
     assert len(registry.get_lite_competition_ids()) == 22
@@ -187,7 +187,7 @@ def test_benchflow_reads_files_of_the_package() -> None:
     assert (registry.get_splits_dir() / "low.txt").read_text().count("\n") == 21
 
 
-def test_prime_envs(competition: Competition, tmp_path: Path) -> None:
+def test_calls_of_prime_envs(competition: Competition, tmp_path: Path) -> None:
     raw, public, private = (tmp_path / name for name in ("raw", "public", "private"))
     for directory in (raw, public, private):
         directory.mkdir()
@@ -208,7 +208,7 @@ def test_mlebench_medals_parses_the_first_object(mlebench: Call, data_dir: Path,
     assert competition.grader(text, text) == 1.0
 
 
-def test_mle_agent(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, competition: Competition) -> None:
+def test_calls_of_mle_agent(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, competition: Competition) -> None:
     before = registry.get_data_dir()
     registry.set_data_dir(data_dir)
     assert registry.get_data_dir() == before
@@ -229,7 +229,7 @@ def test_shinka_grades_its_own_split(competition: Competition) -> None:
         competition.grader.grade_fn(answers, half)
 
 
-def test_dslighting(competition: Competition) -> None:
+def test_calls_of_dslighting(competition: Competition) -> None:
     report = grade_csv(competition.sample_submission, competition)
     assert CompetitionReport.from_dict(report.to_dict()) == report
     assert aggregate_reports([report])["total_valid_submissions"] == 1
@@ -247,7 +247,7 @@ def test_aide_reads_the_newest_report(mlebench: Call, data_dir: Path, tmp_path: 
     assert json.loads(newest.read_text())["competition_reports"][0]["score"] == 0.5
 
 
-def test_personal_scripts(mlebench: Call, data_dir: Path, tmp_path: Path, competition: Competition) -> None:
+def test_calls_of_personal_scripts(mlebench: Call, data_dir: Path, tmp_path: Path, competition: Competition) -> None:
     short = tmp_path / "short.csv"
     short.write_text("PassengerId,Transported\n1,True\n")
     done = mlebench("grade-sample", short, ID, "--data-dir", data_dir)

@@ -230,7 +230,7 @@ def test_custom_competition_is_graded_without_a_leaderboard(
     with zipfile.ZipFile(tmp_path / "own.zip", "w") as archive:
         archive.writestr("all.csv", "id,y\n" + "".join(f"{n},{n % 2}\n" for n in range(8)))
     monkeypatch.setenv("PREP_PIPELINES", str(pipelines))
-    # The program and the package look for data in the same directory.
+    # With this variable, the program and the package look for data in the same directory.
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(data))
     command = [os.environ["PREP_BINARY"], "run", "own", "--source", str(tmp_path), "--quiet"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -11,7 +11,7 @@ import re
 # Options that `mlebench prepare` has with the same meaning.
 SAME_OPTIONS = frozenset({"--data-dir", "--skip-verification"})
 
-# For each option of the program, the action that users of the package can take instead. None if there is none.
+# For each option of the program, the action that users of the package can take instead. None if there is no such action.
 INSTEAD: dict[str, str | None] = {
     "--answers": None,
     "--available": None,

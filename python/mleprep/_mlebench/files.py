@@ -43,7 +43,7 @@ def _indexed(directory: Path) -> list[str]:
 
 def rendered(definitions: dict[str, Any]) -> dict[str, str]:
     """Returns all files by path. The index comes last, so a reader that finds the index finds all other files."""
-    # Leaves out competitions without grading, and packs, whose ids contain a slash and which upstream's registry lacks.
+    # Leaves out competitions that upstream's registry lacks: those without grading, and those of packs (`PACK/ID`).
     listed = (one for one in definitions["competitions"] if "answers" in one and "/" not in one["id"])
     competitions = {one["id"]: one for one in listed}
     texts = {

@@ -32,8 +32,9 @@ __all__ = [
     "validate",
 ]
 
-# Exit codes: success; a negative result; an invalid option or file of the caller.
+# Exit codes of the program: success, or a negative result, such as an invalid submission.
 _ANSWERS = (0, 1)
+# Exit code of the program: an option or a file of the caller is invalid.
 _INPUT = 4
 
 
@@ -128,7 +129,10 @@ def permission(competition_id: str) -> dict[str, Any]:
 
 
 def _call(*arguments: str | os.PathLike[str], fine: tuple[int, ...] = (0,), shown: bool = False) -> str:
-    """Calls the program and returns its stdout. With `shown`, prints its messages on stderr while it runs."""
+    """Calls the program and returns its stdout. Raises an error if the exit code is not in `fine`.
+
+    With `shown`, prints the program's messages on stderr while it runs.
+    """
     finished = _program_call(*arguments, shown=shown)
     if finished.code not in fine:
         raise _error(finished)
@@ -153,7 +157,7 @@ def _error(finished: _program.Finished) -> ProgramError:
 def _ask(*arguments: str | os.PathLike[str]) -> dict[str, Any]:
     """Returns the program's JSON for one competition, without using a data directory or a cache.
 
-    The directories are new and empty, because the program reads a `prep.toml` in the data directory.
+    Passes new and empty directories, because the program would read a `prep.toml` in the user's data directory.
     """
     with tempfile.TemporaryDirectory(prefix="mlebench-") as nowhere:
         directories = ("--data-dir", nowhere, "--cache-dir", nowhere)
