@@ -345,7 +345,7 @@ def _id(ids: Ids, name: str = "id") -> str:
 
 
 def _side(side: Path_, name: str) -> str:
-    """Returns one side of a comparison. Without a slash, a text may be the name of a variant or the number of a run."""
+    """Returns one side of a comparison. Without a slash, a text may be the name of a variant or the number of a publication."""
     return side if isinstance(side, str) and "/" not in side else str(_options.existing(side, name))
 
 

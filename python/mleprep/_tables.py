@@ -211,7 +211,7 @@ def _table(value: Any, library: str) -> Any:
     keys = max(columns, key=len)
     if any(one and one.keys() != keys.keys() for one in columns):
         return None
-    # pandas makes the keys of the columns its index. polars has no index.
+    # pandas makes the keys of the columns its index. polars has no index, so the keys become a column.
     return value if library == "pandas" else {"index": [*keys], **{name: [one.get(key) for key in keys] for name, one in value.items()}}
 
 

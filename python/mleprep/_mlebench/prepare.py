@@ -131,8 +131,8 @@ def _write_description(competition: Competition) -> None:
 def _keep_raw(competition: Competition, required: bool) -> None:
     """Unpacks the bundle into `raw` if `raw` is empty.
 
-    Downloads the bundle if the run did not need it because all results came from the cache. A bundle in the directory
-    that the run used stays in that directory.
+    Downloads the bundle if the run did not need it because all results came from the cache. If the run read the
+    bundle from another directory, the bundle stays there.
     """
     home = competition.raw_dir.parent
     archive = home / f"{competition.id}.zip"

@@ -1,7 +1,7 @@
 //! The canonical text of a table, which is mapped into memory only when a step needs it.
 //!
-//! The step that writes a text passes the offsets of the rows to later steps of the run. The step may also keep the
-//! columns in memory that queries usually need. A table that is published unchanged becomes a hard link to the text, so
+//! The step that writes a text passes the offsets of the rows to later steps of the run. The step may also keep in
+//! memory the columns that queries usually need. A table that is published unchanged becomes a hard link to the text, so
 //! publishing does not map the text. A text may also exist only in memory ([`TextWriter`](super::TextWriter)).
 
 use std::io::Write;
