@@ -58,7 +58,7 @@ pub fn expand(
         for item in inside.items {
             if let Some(other) = sources_by_path.get(&item.path) {
                 // Some competitions publish an archive and also its members.
-                if has_same_bytes(other, &item.source) {
+                if has_same_bytes(other, &item.source)? {
                     continue;
                 }
                 let message = format!(
@@ -77,11 +77,14 @@ pub fn expand(
     Ok(())
 }
 
-/// Returns whether two files have the same bytes. Returns `false` if the length of one of them is unknown.
-fn has_same_bytes(one: &Path, other: &Path) -> bool {
-    let length = |path: &Path| fs::metadata(path).map(|file| file.len()).ok();
-    let digest = |path: &Path| digest_of_file(path).ok();
-    length(one).is_some() && length(one) == length(other) && digest(one) == digest(other)
+fn has_same_bytes(one: &Path, other: &Path) -> Result<bool, Error> {
+    let length = |path: &Path| {
+        let metadata = fs::metadata(path).map_err(|error| Error::reading("read", path, &error))?;
+        Ok::<u64, Error>(metadata.len())
+    };
+    let digest =
+        |path: &Path| digest_of_file(path).map_err(|error| Error::reading("read", path, &error));
+    Ok(length(one)? == length(other)? && digest(one)? == digest(other)?)
 }
 
 /// Returns the directory of the copy into which the content of `staging`, an unpacked archive, is copied.
@@ -233,12 +236,21 @@ mod tests {
     fn conflicting_files_and_broken_archives_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         let one = archive(dir.path(), "a.tar", &[("x.txt", "1")]);
-        let there = CopiedFile {
-            path: "prepared/public/a/x.txt".into(),
-            source: PathBuf::new(),
-        };
-        let refused = expanded(&[&one, &there], Expand::Beside, &dir.path().join("one"));
-        assert!(refused.unwrap_err().message.contains("already exists"));
+        let other = dir.path().join("x.txt");
+        let causes = [(Some("2"), "already exists"), (None, "cannot read")];
+        for (index, (content, cause)) in causes.into_iter().enumerate() {
+            let _ = fs::remove_file(&other);
+            if let Some(content) = content {
+                fs::write(&other, content).unwrap();
+            }
+            let there = CopiedFile {
+                path: "prepared/public/a/x.txt".into(),
+                source: other.clone(),
+            };
+            let staging = dir.path().join(index.to_string());
+            let refused = expanded(&[&one, &there], Expand::Beside, &staging).unwrap_err();
+            assert!(refused.message.contains(cause), "{refused}");
+        }
         let source = dir.path().join("b.zip");
         fs::write(&source, "no zip").unwrap();
         let broken = CopiedFile {
