@@ -12,7 +12,7 @@ pub enum SplitError {
     /// The table has more than 2^32 - 1 rows. Row positions have 32 bits.
     #[error("a table of {rows} rows cannot be split, because the maximum is {max} rows; split a table with one row per key instead", max = u32::MAX)]
     TooManyRows {
-        /// Rows of the table.
+        /// Number of rows of the table.
         rows: usize,
     },
     /// A size that is a fraction outside (0, 1), or a number of rows that is not between 1 and `rows - 1`.
@@ -52,9 +52,9 @@ pub enum SplitError {
         "{test} test and {train} train rows exceed the {rows} rows available; lower test_size or train_size"
     )]
     PartsExceedRows {
-        /// Requested test rows.
+        /// Requested number of test rows.
         test: u64,
-        /// Requested train rows.
+        /// Requested number of train rows.
         train: u64,
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
@@ -112,9 +112,9 @@ pub enum SplitError {
     /// The number of keys differs from the number of rows.
     #[error("{keys} keys were given for {rows} rows")]
     KeysLength {
-        /// Keys given.
+        /// Number of keys.
         keys: usize,
-        /// Rows of the table.
+        /// Number of rows of the table.
         rows: usize,
     },
     /// The keys are not numbered 0, 1, 2, ... without gaps.
@@ -140,12 +140,12 @@ pub enum SplitError {
     TooFewForClasses {
         /// `train` or `test`.
         part: &'static str,
-        /// Rows of the part.
+        /// Number of rows of the part.
         size: u32,
-        /// Distinct classes.
+        /// Number of distinct classes.
         classes: u32,
     },
-    /// One of the groups of a split `within` groups cannot be split.
+    /// The keys have the role [`KeyRole::Within`], and the rows of one key cannot be split.
     #[error("the {rows} rows of the group with code {group} cannot be split")]
     InGroup {
         /// Code of the group.

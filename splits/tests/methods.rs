@@ -314,7 +314,7 @@ proptest! {
     ) {
         let codes = codes_by_appearance(&names);
         let keys = role.map(|role| SplitKeys { role, codes: &codes });
-        // The sizes may be invalid, but a split must contain every row.
+        // The size may be invalid for a random number of rows. If `split` succeeds, the parts must contain every row.
         if let Ok(parts) = split(&method, names.len(), keys) {
             let mut rows = [parts.train, parts.test].concat();
             rows.sort_unstable();
@@ -333,8 +333,9 @@ proptest! {
         }
     }
 
-    /// For every size, every row is in exactly one part, the rows of a group are in the same part, and no train row has a
-    /// larger value than a test row's group. Unless ties are divided, rows with equal values are in the same part.
+    /// With groups, the value of a row is the largest value of its group. Every row is in exactly one part, the rows of
+    /// a group are in the same part, and no train row has a larger value than a test row. Unless ties are divided, rows
+    /// with equal values are in the same part.
     #[test]
     fn cuts_are_in_order_and_keep_ties_and_groups(
         ranks in prop::collection::vec(0u32..9, 0..60),
@@ -353,7 +354,7 @@ proptest! {
         rows.sort_unstable();
         prop_assert_eq!(rows, (0..ranks.len() as u32).collect::<Vec<_>>());
         prop_assert!(!parts.train.is_empty() && !parts.test.is_empty());
-        // The value of a row, or the largest value of its group.
+        // The row's value, or with groups the largest value of the row's group.
         let value = |row: &u32| match groups {
             Some(groups) => ranks.iter().zip(groups).filter(|one| *one.1 == groups[*row as usize]).map(|one| *one.0).max().unwrap(),
             None => ranks[*row as usize],
@@ -395,7 +396,7 @@ fn computed_size_must_be_finite() {
         (4_294_967_295.0, Some(SplitSize::Rows(u32::MAX))),
         (4_294_967_296.0, None),
         (1e300, None),
-        // The split itself rejects these sizes.
+        // `from_number` accepts these sizes, but `split` rejects them.
         (1.5, Some(SplitSize::Fraction(1.5))),
         (0.0, Some(SplitSize::Fraction(0.0))),
         (-3.0, Some(SplitSize::Fraction(-3.0))),

@@ -106,7 +106,7 @@ fn group_splits_in_both_orders_equal_recorded_splits() {
         };
         let test_size = size(&entry, "test_size");
         let seed = get(&entry, "seed");
-        // Rows of groups stay in file order by default.
+        // `File` is the default for groups, so the test does not declare it.
         let order = (order == SplitOrder::Split).then_some(order);
         let method = SplitAlgorithm::Shuffle {
             test_size,
@@ -167,7 +167,7 @@ fn first_fit_equals_recorded_splits() {
     }
 }
 
-/// The numbers that `record_splits.py` assigns to a table.
+/// The value of each row in the column by which the table is cut: the number in the row's key.
 fn values(entry: &Value) -> Vec<u32> {
     let values = keys(entry).into_iter();
     values.map(|key| key[1..].parse().unwrap()).collect()

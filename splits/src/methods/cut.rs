@@ -88,8 +88,8 @@ pub fn cut(
     Ok(groups.rows_of_split(&keys, order))
 }
 
-/// Cuts `count` rows or groups. `ranks` contains the rank of each. The items of both parts are in the order of their
-/// ranks.
+/// Cuts `count` rows or groups. `ranks` contains the rank of each row or group. Both parts of the result are in the
+/// order of the ranks.
 fn cut_ranks(ranks: &[u32], count: u32, point: CutPoint) -> Result<Split, SplitError> {
     let rank = |item: &u32| ranks.get(*item as usize).copied().unwrap_or_default();
     let mut sorted: Vec<u32> = (0..count).collect();
