@@ -35,7 +35,7 @@ def replacement() -> str:
 
 
 def build(target: Path, hook: str, python: str = sys.executable, source: Path = DROPIN) -> subprocess.CompletedProcess[str]:
-    """Calls a hook of the backend like installers: in the source directory, with the interpreter of the environment."""
+    """Calls a hook of the build backend as installers do: in the source directory, with the interpreter `python`."""
     return subprocess.run(
         [python, "-c", f"import sys; sys.path.insert(0, '.'); import backend; print(backend.{hook}(sys.argv[1]))", target],
         cwd=source,
@@ -110,7 +110,7 @@ def test_editable_installation_imports_the_sources(tmp_path: Path) -> None:
     assert done.stdout.split() == [str(ROOT / "python/mlebench/__init__.py"), replacement()]
 
 
-def test_copied_sources_import(tmp_path: Path) -> None:
+def test_copied_sources_can_be_imported(tmp_path: Path) -> None:
     for name in ("mleprep", "mlebench"):
         shutil.copytree(ROOT / "python" / name, tmp_path / "a" / "b" / name, ignore=shutil.ignore_patterns("competitions"))
     code = "import mleprep, mlebench; print(mleprep.__version__, mlebench.__version__)"
@@ -122,6 +122,7 @@ def test_copied_sources_import(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("replace", [False, True])
 def test_build_fails_if_upstreams_package_is_installed(tmp_path: Path, replace: bool) -> None:
+    """With `replace`, the summary shows that the installed package is this project's, which a build may replace."""
     venv.create(tmp_path / "venv", with_pip=False)
     python = tmp_path / "venv" / "bin" / "python"
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -137,7 +138,7 @@ def test_build_fails_if_upstreams_package_is_installed(tmp_path: Path, replace: 
         assert str(metadata.parent) in built.stderr and "pip uninstall mlebench" in built.stderr
 
 
-# Fields that are separate files in `pipelines`.
+# Fields that are not in definitions.json, because `pipelines` contains them as separate files.
 TEXTS = ("pipeline", "leaderboard", "description", "checksums")
 
 

@@ -22,7 +22,8 @@ from mleprep._mlebench import definitions
 
 SECRET = "hunter2"
 
-# Kinds of paths, and how both packages treat them: `valid`, `invalid`, `missing` (not a CSV file), `none` (no such file).
+# Kinds of paths, and how both packages treat them: `valid`, `invalid`, `missing` (not a CSV file, so treated like
+# a missing submission), `none` (no such file).
 KINDS = {
     "good.csv": "valid",
     "link.csv": "valid",
@@ -104,18 +105,18 @@ def test_reason_of_a_grade_is_a_record(data_dir: Path, tmp_path: Path) -> None:
 
 
 def script(directory: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replaces the program."""
+    """Makes the packages call a Python script with the code `text` in place of the program."""
     path = directory / "prep"
     path.write_text(f"#!{sys.executable}\nimport signal, sys, time\n{text}")
     path.chmod(0o755)
     monkeypatch.setenv("PREP_BINARY", str(path))
 
 
-# Writes more than a pipe holds on both streams, while both are open.
+# Code that writes to both stdout and stderr, in turn, more than a pipe can buffer.
 LONG = "for _ in range(3000):\n    print('o' * 100)\n    print('e' * 100, file=sys.stderr)\n"
 
 
-def test_failing_progress_is_raised_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_in_progress_is_raised_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(tmp_path, LONG + f"open({str(tmp_path / 'ended')!r}, 'w')\n", monkeypatch)
     calls = []
 
@@ -139,7 +140,7 @@ def test_interruption_ends_the_program(tmp_path: Path, monkeypatch: pytest.Monke
             os.kill(os.getpid(), signal.SIGINT)
 
     begun = time.monotonic()
-    # Processes in the background of a shell ignore the signal.
+    # If a shell runs the tests in the background, Python ignores SIGINT. This restores its default handler.
     handler_before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -162,7 +163,7 @@ def test_directories_of_others_are_not_trusted(tmp_path: Path, monkeypatch: pyte
     assert _private.is_private(private)
     private.chmod(0o777)
     assert not _private.is_private(private)
-    # A directory that others can write is replaced by a new one.
+    # The package does not use a directory that other users can write to, but creates a new one.
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -180,7 +181,7 @@ def test_directories_of_others_are_not_trusted(tmp_path: Path, monkeypatch: pyte
 def test_definitions_of_others_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     caches = tmp_path / "caches"
     monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
-    # The package is not writable.
+    # As if the directory of the package were not writable.
     monkeypatch.setattr(definitions, "_package", lambda: Path("/proc/none"))
     definitions._definitions_directory.cache_clear()
     place = definitions.directory()
@@ -201,7 +202,7 @@ def test_settings_in_the_directory_of_temporary_files_are_ignored(
 
 
 def test_entry_point_follows_no_links(tmp_path: Path) -> None:
-    """A container starts again, and its agent has replaced files by links."""
+    """In a container that starts again, the agent may have replaced files by links to files of root."""
     home, secret = tmp_path / "home", tmp_path / "secret"
     for name in ("submission", "logs", "data", "closed"):
         (home / name).mkdir(parents=True)

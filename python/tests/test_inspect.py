@@ -64,5 +64,5 @@ def test_submissions_are_scored_with_sealed_answers(example: types.ModuleType, t
         [sample] = log.samples or []
         assert sample.id == ID and sample.scores
         values.append(sample.scores["competition"].value)
-    # The sample, an invalid submission, the right values, and a copy of the file with the answers.
+    # The sample, an invalid submission, the right values in a different file, and a copy of the file with the answers.
     assert 0 < values[0] < 1 and values[1] == 0 and values[2] > 0.99 and values[3] == 0

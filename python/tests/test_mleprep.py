@@ -86,7 +86,7 @@ def test_copied_data_are_graded(tmp_path: Path, way: str) -> None:
     assert mleprep.validate(tmp_path / "sample.csv", ID, data_dir=other).valid
 
 
-def test_failure_is_raised_or_recorded(tmp_path: Path) -> None:
+def test_failure_of_a_run_is_raised(tmp_path: Path) -> None:
     given = {"source": tmp_path, "data_dir": tmp_path / "data", "progress": False}
     with pytest.raises(mleprep.InputError) as raised:
         mleprep.run(ID, **given)  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ def test_each_option_is_a_parameter(verb: str) -> None:
         for key, kind in table.items():
             if value := options.get(f"--{key.replace('_', '-')}"):
                 assert kind.__origin__ is not bool, key
-                # True is the option without a value.
+                # True passes the option without a value, so only options with an optional value accept True.
                 assert (bool in typing.get_args(kind.__origin__)) == value.startswith("["), key
             elif value == "":
                 assert kind.__origin__ is bool, key
@@ -72,7 +72,7 @@ def test_sets_are_those_of_the_program() -> None:
     assert names
     documented = {name.split()[0] for name in names[1].split(",")}
     assert {*typing.get_args(_options.Set)} == documented | {"all"}
-    # The types are those that a type checker sees.
+    # Only the set `own` is empty: it contains competitions that users add.
     for name in {*typing.get_args(_options.Set)} - {"own"}:
         assert len(mleprep.list(set=name)) >= 7
     with pytest.raises(mleprep.PrepError, match="is empty"):
@@ -119,7 +119,7 @@ def test_word_that_is_not_in_the_table_is_an_error_with_the_allowed_words() -> N
 
 
 @pytest.mark.parametrize("name", [*VERBS, "path", "load"])
-def test_data_dir_is_a_data_directory(name: str, data_dir: typing.Any) -> None:
+def test_data_dir_must_be_a_data_directory(name: str, data_dir: typing.Any) -> None:
     with pytest.raises(NotADirectoryError):
         [*_options.command_line(name, {"data_dir": __file__})]
     for inner in ("", "prepared", "prepared/public", "prepared/private"):
@@ -128,7 +128,7 @@ def test_data_dir_is_a_data_directory(name: str, data_dir: typing.Any) -> None:
         assert raised.value.help == f"name the directory that contains it, {data_dir}"
 
 
-def test_directories_of_all_options_are_not_files() -> None:
+def test_options_for_directories_reject_files() -> None:
     names = {
         (name, key) for name, table in _options.VERBS.items() for key, kind in table.items() if "'directory'" in str(kind)
     }
@@ -139,7 +139,7 @@ def test_directories_of_all_options_are_not_files() -> None:
             [*_options.command_line(name, {key: __file__})]
 
 
-def test_data_directory_of_a_variant_or_a_pack_is_named(tmp_path: typing.Any) -> None:
+def test_help_names_the_data_directory_of_a_variant(tmp_path: typing.Any) -> None:
     (tmp_path / "prep.lock").touch()
     (tmp_path / "fixed" / ID / "prepared" / "public").mkdir(parents=True)
     with pytest.raises(mleprep.UsageError) as raised:

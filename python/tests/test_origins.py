@@ -11,7 +11,7 @@ import pytest
 from conftest import ID, SAMPLES
 from mleprep import _calls, _options
 
-#: Arguments after or before the competition.
+#: Functions that need more arguments than the competition: maps it to the positional and the keyword arguments.
 ARGUMENTS: dict[str, Any] = {
     "grade": lambda found: ([__file__, found], {}),
     "validate": lambda found: ([__file__, found], {}),
@@ -24,7 +24,7 @@ FUNCTIONS = sorted(_options.VERBS.keys() - {"path", "load", "grade_all", "summar
 
 
 class Called(Exception):
-    """Contains the command line of a call."""
+    """Raised in place of calling the program. Contains the options of the command line."""
 
 
 def record(data_dir: Path | None = None, variant: str | None = None) -> mleprep.Record:
@@ -49,7 +49,7 @@ def options(monkeypatch: pytest.MonkeyPatch, name: str, competitions: Any, **giv
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_record_implies_its_places(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_record_implies_its_data_dir_and_variant(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other").mkdir()
     both = {"data-dir": str(tmp_path), "variant": "fixed"}
@@ -75,7 +75,7 @@ def test_record_implies_its_places(name: str, monkeypatch: pytest.MonkeyPatch, t
 def test_results_have_the_data_dir_and_variant_of_their_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path / "data"))
     given: Any = {"source": SAMPLES, "skip_verification": True, "progress": False}
-    # Without `data_dir`, a run implies the data directory of the settings at that time.
+    # The records of a run without `data_dir` imply the data directory that the settings named during the run.
     v1, fixed = (mleprep.run(ID, variant=variant, **given)[0] for variant in (None, "fixed"))
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path))
     expected = {"data_dir": tmp_path / "data", "variant": "fixed"}
@@ -85,7 +85,7 @@ def test_results_have_the_data_dir_and_variant_of_their_call(tmp_path: Path, mon
     assert grade.variant.startswith("fixed") and grade.valid and not mleprep.grade(sample, v1, log=False).valid
     [competition] = mleprep.list(v1)
     assert competition.origin == {"data_dir": tmp_path / "data"} and competition.variants == ("v1", "fixed")
-    # The data directory of the settings when the function was called.
+    # This record implies the data directory that the settings named when `plan` was called.
     [other] = mleprep.plan(ID, no_download=True, progress=False)
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path / "data"))
     assert other.origin == {"data_dir": tmp_path, "variant": "v1"} and mleprep.list(other)[0].origin == {"data_dir": tmp_path}

@@ -19,7 +19,7 @@ PIZZA = "random-acts-of-pizza"
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Returns results of functions by name, all computed with relative paths."""
+    """Maps names to results of functions, which were all called with relative paths."""
     directory = tmp_path_factory.mktemp("parts")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(directory)
@@ -95,7 +95,7 @@ def test_representations(results: dict[str, Any]) -> None:
     assert repr(mleprep.Grades(grades)) == f"Grades(2: 1 valid, 1 medal; {ID}, {ID})"
 
 
-def test_times_are_shown_and_numbers_are_kept(results: dict[str, Any]) -> None:
+def test_times_are_shown_as_text_but_remain_numbers(results: dict[str, Any]) -> None:
     found = results["why"]
     time = datetime.fromtimestamp(found.published.at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     assert f"published='{time}: first run'" in repr(found) and f"at='{time}'" in repr(found.published)
@@ -153,7 +153,7 @@ def test_frames_of_reasons_and_of_the_entire_result(results: dict[str, Any], lib
         results["plan"].to_frame(library, of="step")
 
 
-def test_failed_entries_have_the_place_of_the_program(results: dict[str, Any]) -> None:
+def test_failed_entries_have_the_place_that_the_program_reports(results: dict[str, Any]) -> None:
     [entry] = [one for one in results["grade_all"].json["competitions"] if "error" in one]
     assert entry["error"]["place"] == {"file": "list.jsonl", "line": 3} and entry["error"]["kind"] == "usage"
     [failure] = results["grade_all"].failed

@@ -44,7 +44,7 @@ def test_keep_raw_fails_without_a_bundle_but_prepares_the_data(
     archive = Path(shutil.copy(SAMPLES / f"{ID}.zip", competition.raw_dir.parent))
     mlebench.data.download_and_prepare_dataset(competition, keep_raw=False, skip_verification=True)
     archive.unlink()
-    # The program's error is a warning of this package, and not an error on stderr, too.
+    # The package reports the program's error as a warning. It must not appear as an error on stderr, too.
     mlebench.data.download_and_prepare_dataset(competition, skip_verification=True)
     assert "there is no `raw`: no bundle" in caplog.text
     assert not [line for line in capfd.readouterr().err.splitlines() if line.startswith("error")]

@@ -53,7 +53,8 @@ def fail(given: dict[str, Any]) -> None:
     mleprep.run(ID, **given, **VERIFIED, check=False)
 
 
-# The preparation, the options, and the beginnings of the reasons that are expected, by kind.
+# For each case: the function that is called before, the options of `plan` and `why`, and the beginning of the message
+# of each expected kind of reason.
 CASES: dict[str, tuple[Callable[[dict[str, Any]], object], dict[str, Any], dict[str, str]]] = {
     "not prepared": (dict, {}, {"unread": "not read yet, ", "first_run": "first run"}),
     "missing bundle": (dict, {"source": None}, {"missing": "missing", "first_run": "first run"}),

@@ -1,4 +1,4 @@
-"""Tests that the types of all results are those of the program's JSON, according to its schema and to real output."""
+"""Tests that the types of all results are those of the program's JSON, according to its schema."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def returned(name: str) -> tuple[type, type]:
 
 
 def alternatives(schema: Any) -> Iterator[Any]:
-    """Yields schemas with one type each."""
+    """Yields the alternatives of a schema. Each one has one type."""
     if "$ref" in schema:
         yield from alternatives(SCHEMA[schema["$ref"].rsplit("/", 1)[1]])
     elif inner := schema.get("anyOf") or schema.get("oneOf"):
@@ -81,7 +81,7 @@ def test_each_document_of_the_schema_is_a_result(name: str) -> None:
         for entry in entries:
             if name == "summarize":
                 entry["experiment"] = "mine"
-        # Members that `_call` adds.
+        # Members that `_calls._call` adds to the program's JSON.
         members = {"run": {"_origin": {"data_dir": Path("data")}}, "export": {"_path": "copy"}}.get(name, {})
         found = _envelope.results(kind, document, members)
         rows = found if isinstance(found, Results) else [found] if found else []
@@ -128,7 +128,7 @@ def check_record(row: type, entries: list[Any]) -> None:
 
 
 def check_parts(kind: Any, schema: Any) -> None:
-    """Compares the types of parts inside of a type with a schema. No part is a dictionary of any values."""
+    """Compares the types of parts in a type with a schema. Rejects `dict[str, Any]` if the schema types the values."""
     if isinstance(kind, type) and issubclass(kind, Part) and kind is not Failure:
         check_record(kind, [one for one in alternatives(schema) if "properties" in one])
     arguments = [one for one in typing.get_args(kind) if one not in (type(None), ...)]

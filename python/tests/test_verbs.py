@@ -86,7 +86,7 @@ def test_public_tables_are_frames(data_dir: Path) -> None:
         tables["trian"]
     pizza = mleprep.load(PIZZA, data_dir=data_dir)
     assert pizza["train"].equals(pizza["train.zip/train.json"]) and len(pizza["train"]) == 232
-    # Texts and numbers stay as they are.
+    # `load` does not convert values, for example timestamps to dates.
     assert pizza["train"]["unix_timestamp_of_request"].dtype == np.float64
 
 
@@ -659,7 +659,7 @@ class Bar:
 
 
 @pytest.mark.parametrize("ending", ["done", "failed", "raised"])
-def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+def test_notebook_shows_a_bar_that_never_moves_backwards(monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
     last = "b: done after 2.00 s" if ending == "done" else "b: failed after 2.00 s"
     bars: list[Bar] = []
     monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])

@@ -42,7 +42,7 @@ def literals(path: Path) -> set[str]:
 
 
 def messages() -> list[str]:
-    """Returns the messages of all sources that functions of the package can show."""
+    """Returns the messages that functions of the package can show, from all sources of the program."""
     files = [path for place in ("engine", "cache", "splits") for path in (ROOT / place).rglob("src/**/*.rs")]
     is_other = {path for path in files if path.name in OTHER_FILES or {*path.with_suffix("").parts} & OTHER_VERBS}
     found = set().union(*map(literals, {*files} - is_other))
@@ -65,6 +65,6 @@ def test_messages_name_neither_options_nor_commands(text: str) -> None:
 def test_messages_of_the_parser(words: str) -> None:
     command = [os.environ["PREP_BINARY"], *words.split()]
     shown = _words.translated(subprocess.run(command, capture_output=True, text=True).stderr)
-    # The package does not pass unknown options, and shows no usage.
+    # Other options may appear in `shown`: the package never passes unknown options, and does not show the usage.
     known = [f"--{name.replace('_', '-')}" for table in _options.VERBS.values() for name in table]
     assert shown and not [one for one in known if re.search(rf"{one}\b", shown)], shown
