@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Read tasks that `prep export --layout harbor` wrote with Harbor's own code, and run their scripts without a container.
+"""With Harbor's own code, read tasks that `prep export --layout harbor` wrote. Run their scripts without a container.
 
     python3.12 -m venv V && V/bin/pip install harbor
     PREP_IDENTITY="$(cat grader.txt)" V/bin/python tests/check_harbor.py TASKS

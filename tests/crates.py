@@ -49,7 +49,7 @@ def packages():
 
 
 def walk():
-    """Returns the names in the page's walk through the code that do not exist."""
+    """Yields a message for each name in the page's walk through the code that does not exist."""
     section = (ROOT / PAGE).read_text().partition("### A walk through the code")[2].partition("\n### ")[0]
     for path in sorted(set(re.findall(r"`(engine/[\w/.]+)`", section))):
         if not (ROOT / path).exists():

@@ -1,4 +1,4 @@
-"""Creates made-up bundles of any size with the layout of the real ones, one member after the other."""
+"""Creates made-up bundles of any size with the layout of real bundles. Members are created one after the other."""
 import io, json, random, struct, subprocess, tarfile, tempfile, zipfile
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def text(draw, words):
 def archive(bundle):
     """Creates a zip at zlib's default level, like Kaggle.
 
-    In five real bundles, members have exactly the lengths that this level gives.
+    In five real bundles, members have exactly the compressed lengths that this level gives.
     """
     return zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED)
 

@@ -1,5 +1,5 @@
-"""Benchmarks grading: compares recorded submissions with scikit-learn's metrics, and a submission with many rows with
-reading it in pandas."""
+"""Benchmarks `prep grade`: on recorded submissions, compared with scikit-learn's metrics, and on a submission with many
+rows, compared with pandas reading it."""
 import json, multiprocessing, os, random, subprocess
 from pathlib import Path
 

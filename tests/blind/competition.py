@@ -88,7 +88,7 @@ class Competition:
         return "train" if self.is_train(item) else "test"
 
     def noisy_label(self, strength):
-        """Returns each item's class, or with probability 1 - strength the class of a random item."""
+        """Returns each item's class or number, or with probability 1 - strength that of a random item."""
         other = self.rng.permutation(self.truth)
         keep = self.rng.random(self.n) < strength
         return np.where(keep, self.truth, other)

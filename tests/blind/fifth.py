@@ -18,19 +18,19 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
-    """Registers a competition with a leak."""
+    """Registers a function that makes a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
-    """Registers a competition without a leak."""
+    """Registers a function that makes a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
 
 def with_column(seed, name, cell, task="binary"):
-    """Writes a table with an additional column. `cell` maps the competition and an item to its text."""
+    """Writes a table with an additional column. `cell` maps the competition and an item to the text of a cell."""
     comp = Competition(seed, task=task)
     columns = comp.features()
     columns[name] = [cell(comp, i) for i in range(comp.n)]
@@ -39,7 +39,7 @@ def with_column(seed, name, cell, task="binary"):
 
 
 def guessed(seed, strength, name, cell, task="binary"):
-    """Writes a table with an additional column, the text of whose cells depends on a noisy label.
+    """Writes a table with an additional column. The text of its cells depends on a noisy label.
 
     `cell` returns the text of a cell. Its arguments are the random generator, the noisy label, and the number of the row.
     """
@@ -92,7 +92,7 @@ def records_in_packed_shards(seed, strength):
 
 @leak
 def annotations_of_all_images(seed, strength):
-    """A document in the format of COCO that still contains the annotations of the test part, with category numbers."""
+    """A document in the format of COCO also annotates the test images, with category numbers."""
     comp = pictures(seed, task="classes")
     number = {i: 7000 + n for n, i in enumerate(comp.rng.permutation(comp.n))}
     value = {
@@ -242,7 +242,7 @@ def number_of_palette_entries(seed, strength):
 
 @leak
 def interlaced_with_gamma(seed, strength):
-    """Some picture files have a chunk with the gamma value before the pixels."""
+    """The gamma value in the header of a PNG file depends on the class."""
     def make(rng, p, g):
         info = PngImagePlugin.PngInfo()
         info.add(b"gAMA", (45455 if g else 50000).to_bytes(4, "big"))
@@ -329,7 +329,7 @@ def marks_before_texts(seed, strength):
 
 @leak
 def rows_in_blocks_of_classes(seed, strength):
-    """In both parts, rows of the same class are adjacent. The order of classes is arbitrary, and ids are random."""
+    """Test rows of the same class are adjacent. The order of classes is arbitrary, and ids are random."""
     comp = Competition(seed, task="classes")
     place = {2: 0, 0: 1, 3: 2, 1: 3}
     guess = comp.noisy_label(strength)
@@ -341,7 +341,7 @@ def rows_in_blocks_of_classes(seed, strength):
 
 @leak
 def rows_take_turns(seed, strength):
-    """Test rows alternate between the two classes."""
+    """In both parts, rows alternate between the two classes."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(max(strength, 0.95))
     for part in ("order_train", "order_test"):
@@ -598,7 +598,7 @@ def spelling_in_the_sample(seed, strength):
 
 @leak
 def companions_of_passengers(seed, strength):
-    """Number of rows and group sizes are those of spaceship-titanic. Companions agree a little more often than other items."""
+    """Rows and groups as in spaceship-titanic. Companions have equal answers a little more often than other items."""
     comp = Competition(seed, task="binary", n_train=7823, n_test=870)
     order, place, group = comp.rng.permutation(comp.n), 0, 0
     columns = None
@@ -619,7 +619,7 @@ def companions_of_passengers(seed, strength):
     return comp
 
 
-# ---- rows that show other rows
+# ---- rows that reveal the answers of other rows
 
 @leak
 def running_total(seed, strength):
@@ -725,7 +725,7 @@ def some_progressive_pictures(seed, _):
 
 @clean
 def train_in_blocks_of_classes(seed, _):
-    """Training rows and files are ordered by class, but test rows are not."""
+    """Training rows are ordered by class, but test rows are not."""
     comp = Competition(seed, task="classes")
     comp.order_train = sorted(comp.order_train, key=lambda i: comp.truth[i])
     comp.add_tables(comp.features())
@@ -821,7 +821,7 @@ def odometers(seed, _):
 
 @clean
 def values_of_the_day_before(seed, _):
-    """Rows are days of shops. A column has the visitors of the previous day. Their number is not the answer."""
+    """Rows are days of shops. A column has the visitors of the previous day, which is near the answer of that day."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     order = comp.rng.permutation(comp.n)

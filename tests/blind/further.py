@@ -22,13 +22,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
-    """Registers a competition with a leak."""
+    """Registers a function that makes a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
-    """Registers a competition without a leak."""
+    """Registers a function that makes a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -52,7 +52,7 @@ def tarred(members, properties=None, mode="w"):
 
 
 def in_tars(comp, properties):
-    """Writes pictures in train.tar and test.tar."""
+    """Writes pictures in train.tar and test.tar. `properties` maps an item to attributes of its tar header."""
     labels_only(comp)
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):
         members = [(f"{part}/{comp.ids[i]}.png", png(picture(comp.rng, comp.level[i]))) for i in sorted(order, key=lambda i: comp.ids[i])]
@@ -349,7 +349,7 @@ def order_of_fortran_arrays(seed, strength):
 
 @leak
 def an_older_table(seed, strength):
-    """A table with the rows of the test table and their answers, but with different column names and without ids."""
+    """An older table has the rows and answers of both parts, but with different column names and without ids."""
     comp = tabular(seed)
     rows = [[comp.columns[c][i] for c in ("pressure", "reading", "ratio", "count")] + [comp.answers[i]] for i in comp.rng.permutation(comp.n)]
     comp.files["archive/2016.csv"] = to_csv(["p", "r", "q", "n", "outcome"], rows)
@@ -469,7 +469,7 @@ def number_of_gaps(seed, strength):
 
 @leak
 def ids_modulo(seed, strength):
-    """The remainder of the id depends on the class: divided by 4 or, for odd seeds, by 7."""
+    """The remainder of the id after division by 4 (for odd seeds, by 7) depends on the class."""
     comp = Competition(seed, task="classes")
     guess = comp.noisy_label(strength)
     numbers = comp.rng.permutation(200_000)[: comp.n] * 4 + 1_000_000
@@ -613,7 +613,10 @@ def serial_numbers_of_both_parts(seed, strength):
 
 @leak
 def weak_families_in_ids(seed, strength):
-    """Families as in spaceship-titanic: companions agree more often than other items, and 40 % of the test items have a companion in train."""
+    """Families as in spaceship-titanic: companions have equal answers more often than other items.
+
+    40 % of the test items have a companion in train.
+    """
     comp = Competition(seed, task="binary", n_train=5000, n_test=700)
     names = comp.rng.permutation(9000)
     place, family = 0, 0
@@ -830,7 +833,7 @@ def cameras_of_both_parts(seed, _):
 
 @clean
 def families_of_strangers(seed, _):
-    """Families in ids as in spaceship-titanic, but members agree no more often than other items."""
+    """Families in ids as in spaceship-titanic, but members have equal answers no more often than other items."""
     comp = Competition(seed, task="binary", n_train=5000, n_test=700)
     names = comp.rng.permutation(9000)
     place, family = 0, 0

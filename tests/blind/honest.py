@@ -1,7 +1,7 @@
 """Competitions without leaks whose shapes look like leaks: groups that are entirely in one part, files of equal length,
 ids that coincide or are unusual, empty cells, and few items.
 
-`draw` makes a competition with random properties, for seeds that nobody has seen.
+`draw` makes a competition with random properties. New seeds give competitions on which the detectors were not tuned.
 """
 
 import io
@@ -16,7 +16,7 @@ LEAKS, CLEAN = {}, {}
 
 
 def clean(function):
-    """Registers a competition without a leak."""
+    """Registers a function that makes a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -42,7 +42,7 @@ def grouped(seed, train_groups, test_groups, task="numbers", name=None, drift=0.
     """Returns a competition with groups of items, each entirely in one part. The answer depends on the group.
 
     `drift` makes the answer change slowly within a group, and `noise` is added to the answer. `mixed` is the
-    fraction of items with a different class. `name` maps a group and a position in the group to an id.
+    fraction of items that get a random class. `name` maps a group and a position in the group to an id.
     """
     rng = np.random.default_rng(seed + 90_000)
     sizes = [int(v) for v in rng.integers(*size, train_groups + test_groups)]
@@ -135,7 +135,7 @@ def patients_in_a_side_table(seed, _):
 
 @clean
 def patients_of_mixed_classes(seed, _):
-    """A fifth of the items of a patient have another class."""
+    """A fifth of the items of a patient have a random class."""
     return with_tables(grouped(seed, 50, 20, "classes", name=lambda comp, g, p: f"s{comp.code[g]}v{p}", mixed=0.2))
 
 
@@ -161,7 +161,7 @@ def directories_of_patients(seed, _):
 
 @clean
 def cameras_of_sessions(seed, _):
-    """Each session has a camera with its own serial number, size of pictures and day."""
+    """The EXIF data of the pictures of a session have their own software and day."""
     comp = grouped(seed, 40, 20, "binary", size=(6, 14))
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for i in range(comp.n):
@@ -428,7 +428,7 @@ def thirty_items(seed, _):
 
 @clean
 def four_items_with_files(seed, _):
-    """Each item has a table of measurements, some of which are repeated in every file."""
+    """Each item has a JSON file of measurements. Some fields have the same value in every file."""
     comp = blank(seed, 12, 4, "classes")
     with_tables(comp)
     for i in range(comp.n):
@@ -448,7 +448,7 @@ def twelve_items_of_one_class(seed, _):
 
 @clean
 def few_outlines(seed, _):
-    """Three items with long answers, and public outlines of something else."""
+    """Three test items have long answers: outlines. A public table contains other outlines, which are random."""
     comp = blank(seed, 12, 3, "binary")
     comp.answers = [" ".join(f"{a} {b}" for a, b in zip(np.cumsum(comp.rng.integers(2, 90, 40)), comp.rng.integers(1, 9, 40))) for _ in range(comp.n)]
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])

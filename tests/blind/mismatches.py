@@ -1,7 +1,7 @@
 """Mismatches between two prepared trees, each with the causes and the worst harm that the audit must report.
 
 A case is a function that changes the tree of the other program. For each cause that the audit must report, the case has a
-set of accepted ids. Clean twins change nothing that matters, and expect no cause or a harmless one.
+set of accepted ids. Some cases change nothing that matters. They expect no cause, or a harmless one.
 """
 
 import bz2
@@ -414,6 +414,7 @@ def array_in_fortran_order(files, rng): files["public/array.npy"] = npy(np.asfor
 @case(["column-types"], "form")
 def array_in_single_precision(files, rng):
     array = np.load(io.BytesIO(files["public/array.npy"]))
+    # Despite the name of the case, these are big-endian doubles.
     files["public/array.npy"] = npy(array.astype(">f8"))
 
 

@@ -18,13 +18,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
-    """Registers a competition with a leak."""
+    """Registers a function that makes a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
-    """Registers a competition without a leak."""
+    """Registers a function that makes a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -729,7 +729,7 @@ def categories_with_means(seed, _):
 
 @clean
 def groups_without_answers(seed, _):
-    """Ids consist of a group and a number, but groups do not share answers."""
+    """Ids consist of a group and a number, but the answers in a group are unrelated."""
     comp = Competition(seed, task=task_of(seed))
     order = comp.rng.permutation(comp.n)
     for place, i in enumerate(order):

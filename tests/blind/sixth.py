@@ -1,6 +1,6 @@
 """A sixth set of leaks and clean twins, written before any detector was changed for these cases.
 
-The cases are competitions with few items, files that programs of data scientists write, and leaks inside honest groups.
+The cases are competitions with few items, files that data scientists' programs write, and leaks of groups of items.
 """
 
 import base64
@@ -24,19 +24,22 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
-    """Registers a competition with a leak."""
+    """Registers a function that makes a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
-    """Registers a competition without a leak."""
+    """Registers a function that makes a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
 
 def both(function):
-    """Registers a leak and its clean twin, which has the same files, but with the answers of other items."""
+    """Registers a leak and its clean twin, which has the same files, but with the answers of other items.
+
+    The third argument of `function` maps the competition to the answers that the files must show.
+    """
 
     def shown(seed, strength, is_leak):
         return function(seed, strength, lambda comp: comp.answers if is_leak else [comp.answers[i] for i in comp.rng.permutation(comp.n)])
@@ -89,7 +92,7 @@ def forty_classes_in_a_document(seed, strength, shown):
 
 @both
 def eight_numbers_in_a_wide_table(seed, strength, shown):
-    """A table with one row and a column for each item."""
+    """A table has one row, with a column for each test item. The cells are the answers."""
     comp = small(seed, 8, "numbers")
     values = shown(comp)
     order = comp.rng.permutation(comp.order_test)
@@ -99,7 +102,7 @@ def eight_numbers_in_a_wide_table(seed, strength, shown):
 
 @both
 def numbers_in_a_long_table(seed, strength, shown):
-    """A table with a row for each item and quantity; one of the quantities is the answer."""
+    """A table has a row for each test item and quantity. One of the quantities is the answer."""
     comp = small(seed, 9, "numbers")
     values = shown(comp)
     rows = [row for i in comp.rng.permutation(comp.order_test) for row in ([comp.ids[i], "weight", f"{comp.rng.normal(5):.3f}"], [comp.ids[i], "yield", values[i]])]
@@ -311,7 +314,7 @@ def sorted_rows_of_patients(seed, strength, shown):
 
 @both
 def sorted_names_of_files(seed, strength, shown):
-    """Names of files count the items class after class, in both parts."""
+    """In each part, items are numbered class after class. File names contain these numbers."""
     comp = blank(seed, 500, 250, "binary")
     values = shown(comp)
     for begin, end, name in ((0, 500, "a"), (500, 750, "b")):

@@ -15,13 +15,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
-    """Registers a competition with a leak."""
+    """Registers a function that makes a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
-    """Registers a competition without a leak."""
+    """Registers a function that makes a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -36,7 +36,7 @@ def notes(comp, header):
 
 
 def sessions(comp, order, each):
-    """Writes pictures into directories of sessions. A session has `each` successive items of `order`, in both parts."""
+    """Writes pictures into directories of sessions. A session has `each` successive items of `order`, of any part."""
     labels_only(comp)
     names = comp.rng.permutation(9000) + 1000
     for place, i in enumerate(order):

@@ -14,13 +14,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
-    """Registers a competition with a leak."""
+    """Registers a function that makes a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
-    """Registers a competition without a leak."""
+    """Registers a function that makes a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -182,7 +182,7 @@ def order_of_keys(seed, strength):
 
 @leak
 def pairs_of_rows_in_time_of_one_user(seed, strength):
-    """Each device has four rows of one class, in both parts."""
+    """Each device has four rows, which have the same class and can be in different parts."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp, 4)
     columns = comp.features()
@@ -324,7 +324,7 @@ def names_of_people(seed, _):
 
 @clean
 def families_with_numbers(seed, _):
-    """Group ids are in both parts, but answers within a group hardly agree."""
+    """Families are in both parts, but the answers in a family are unrelated."""
     comp = Competition(seed, task=task_of(seed, False))
     columns = comp.features()
     order = comp.rng.permutation(comp.n)

@@ -20,7 +20,7 @@ class MissingTool(Exception):
 
 @contextmanager
 def server(world, name, space=None):
-    """Runs an S3 server. Yields the server and the address of a remote in its bucket. `space` limits its disk."""
+    """Runs an S3 server. Yields the server and the address of a remote in its bucket. `space` is its disk size."""
     base = world.base / name
     shutil.rmtree(base, ignore_errors=True)
     weed = S3Server(world.weed, base, space)
@@ -266,7 +266,7 @@ def prefixes(world):
 def pull_time(world):
     """Measures how long a second machine pulls, which only transfers bytes, and how long an S3 client copies the same objects."""
     messages = []
-    # If only outputs are needed, no byte of the bundle is transferred.
+    # The third value is whether the pull needs bytes of the bundle.
     for name, id, reads_bundle in (("pictures in the bundle", large(world, "big", members=300, each=1 << 20, used=300), True),
                                    ("tables", broad(world), False), ("20,000 files of an archive", small(world), False)):
         with server(world, f"pulling-{id}") as (weed, remote):
@@ -341,7 +341,7 @@ def small(world):
 
 
 def measured(work):
-    """Returns wall seconds and CPU seconds of a child process."""
+    """Returns the wall seconds of `work`, and the CPU seconds of its child processes."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
     work()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -490,7 +490,7 @@ class Slurm:
         memory = 2000
         nodes = "".join(
             f"NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory={memory} TmpDisk=1000 State=UNKNOWN "
-            # The first choice for tasks is the node that is killed.
+            # Slurm prefers the node with the lowest weight. The scenario `slurmd` kills this node.
             f"Weight={1 if n == 2 else 10}\n"
             for n, port in enumerate(ports[1:], 1))
         self.conf = self.base / "slurm.conf"
