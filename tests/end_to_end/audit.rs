@@ -178,7 +178,7 @@ fn audit_reads_outputs_that_were_not_published() {
     assert_eq!(fs::read_to_string(&train).expect("a text"), published);
     sandbox.prep(&["why", Harbour::ID]).code(0);
 
-    // `--skip-verification` accepts the outputs, so the audit reads the data directory.
+    // `--skip-verification` publishes the outputs, so the audit reads them from the data directory.
     sandbox
         .prep(&[&run[..], &["--skip-verification"]].concat())
         .code(0);
@@ -351,7 +351,7 @@ fn edited_files_are_named() {
     }
 }
 
-/// `prep fetch` does not replace an existing file, so the advice names the file.
+/// `prep fetch` does not replace an existing file, so the advice names the file that the user must remove.
 #[test]
 fn a_truncated_bundle_is_named() {
     let sandbox = Sandbox::new();

@@ -96,7 +96,7 @@ fn differing_checksums_are_remembered_when_skipped() {
         "{}",
         list(&sandbox)
     );
-    // A later run with the same data and without checksums keeps the result of the comparison.
+    // A later run that skips the comparison keeps its last result if the data are the same.
     sandbox
         .prep(&[&RUN[..], &["--skip-verification"]].concat())
         .code(0);

@@ -117,7 +117,7 @@ fn manual_pages_have_sections_and_describe_all_options() {
     for entry in fs::read_dir(sandbox.path("man1")).expect("pages") {
         let page = fs::read_to_string(entry.expect("entry").path()).expect("a page");
         assert!(!page.contains("EXTRA"), "{page}");
-        // The header of an option without a description.
+        // A page with this text has an option without a description.
         assert!(!page.contains("\n\n.TP"), "{page}");
         assert_eq!(
             page.matches("\n.nf\n").count(),
@@ -138,7 +138,7 @@ fn manual_pages_have_sections_and_describe_all_options() {
 }
 
 #[test]
-fn shells_complete_the_values_of_the_settings() {
+fn shells_complete_ids_paths_and_option_values() {
     let sandbox = Sandbox::new();
     let program = sandbox.command(&[]).get_program().to_owned();
     let bin = sandbox.path("bin");

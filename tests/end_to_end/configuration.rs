@@ -48,7 +48,7 @@ fn documented_keys_are_those_of_prep_toml() {
     let sandbox = Sandbox::new();
     sandbox.write("data/prep.toml", "[remote]\nnone_such = 1\n");
     let stderr = sandbox.prep(&["config"]).code(2).stderr;
-    // The help lists the valid keys of the section.
+    // The help of the error lists the valid keys of the section.
     let (_, known) = stderr.split_once("the keys are ").expect("a list");
     let known = known.lines().next().unwrap_or_default();
     let known = known.split('`').skip(1).step_by(2).map(str::to_owned);

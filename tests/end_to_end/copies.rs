@@ -1,5 +1,5 @@
 //! Tests of prepared data that other programs copied, linked or touched:
-//! the content decides, not the metadata.
+//! whether they are intact depends on the content, not on metadata.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -68,7 +68,7 @@ const WAYS: [&str; 18] = [
 ];
 
 #[test]
-fn copied_and_touched_data_are_as_good_as_before() {
+fn copied_and_touched_data_are_still_prepared() {
     for way in WAYS {
         let sandbox = prepared();
         let before = sandbox.tree(ID);
@@ -98,7 +98,7 @@ fn copied_and_touched_data_are_as_good_as_before() {
         let touched = files_touched_by_run(&sandbox);
         assert_eq!(touched, [""; 0], "{way}");
         // The first check compares digests and records that they match. Later, the quick check of times is enough. If
-        // a time is a full second, the quick check does not trust it until that second has passed.
+        // a time has no fraction of a second, the quick check does not trust it until that second has passed.
         wait_until(&format!("the data are intact after {way}"), || {
             assert_eq!(files_touched_by_run(&sandbox), [""; 0], "{way}");
             let manifest = prep_app::manifest(&sandbox.data(), ID).expect("a manifest");
@@ -254,7 +254,7 @@ fn replace(path: &Path, text: &str) {
     fs::write(path, text).expect("written");
 }
 
-/// The verdict about the answers does not depend on the record of the data directory.
+/// Grading accepts answers that match the published checksum, whatever the record of the data directory states.
 #[test]
 fn the_verdict_about_answers_does_not_depend_on_the_record() {
     type Change = fn(&Sandbox);

@@ -1,8 +1,8 @@
 //! Tests the memory and time of every verb that opens files of other authors.
 //! The files are small, but decoded copies, recursion in libraries or quadratic searches could make them costly.
 //!
-//! The limits are lower than those of `hostile` and `foreign`, because these few files are well known.
-//! `tests/hostile` measures many more files.
+//! The limits are lower than those of the modules `hostile` and `foreign`, because the costs of these files are known.
+//! The scripts in `tests/hostile` measure many more files.
 
 use std::fs;
 use std::time::Duration;
@@ -198,7 +198,7 @@ fn members_are_cheap_for_the_steps_that_read_them() {
     }
 }
 
-/// Messages shorten names and values from files of other authors, so that these cannot add lines or move the cursor.
+/// Messages shorten names and values from files of other authors, and contain no characters that move the cursor.
 #[test]
 fn messages_about_files_of_others_are_short() {
     let sandbox = Harbour::prepared();
@@ -249,7 +249,7 @@ fn messages_about_files_of_others_are_short() {
     }
 }
 
-/// Each pipeline repeats a mistake thousands of times.
+/// Each pipeline repeats a mistake or a costly construct many times.
 #[test]
 fn pipelines_with_many_mistakes_are_cheap() {
     let list = |count: usize, item: &dyn Fn(usize) -> String| {

@@ -58,7 +58,7 @@ fn cache_on_another_device_gives_the_same_tree() {
         assert_eq!(tree.contents(), alone.tree(id).contents());
         assert_eq!(steps(&run()), Some(0));
         assert_eq!(sandbox.tree(id), tree);
-        // Published files share nothing with the cache, so the next run restores a changed file from the cache.
+        // Published files are copies, not hard links. So the cache is intact, and the next run restores a changed file.
         let victim = sandbox.prepared(id).join("public/train.csv");
         assert_eq!(fs::metadata(&victim).expect("a file").nlink(), 1);
         fs::remove_file(&victim).expect("removed");

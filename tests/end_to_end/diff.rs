@@ -19,7 +19,7 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
     let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &pipeline);
     let diff = ["diff", Harbour::ID, "v1", "fixed", "--json"];
-    // Compares only the pipelines until both variants are prepared.
+    // `diff` compares only the pipelines until both variants are prepared.
     let found = sandbox.prep(&diff).code(1).competition();
     let setting = |path: &str| {
         let all = found["pipeline"].as_array().expect("a list");
@@ -54,7 +54,7 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
     };
     let one = cells.iter().find(constant).expect("a cell");
     assert_eq!((&one["old"], &one["new"]), (&"0".into(), &"1".into()));
-    // Compares a variant with itself, and after that the two data directories.
+    // `diff` compares a variant with itself, and after that the directories of both variants.
     sandbox.prep(&["diff", Harbour::ID, "v1", "v1"]).code(0);
     let directories = ["diff", Harbour::ID, "data", "data/fixed", "--json"];
     assert_eq!(
@@ -87,8 +87,8 @@ fn diff_compares_pipelines_and_files_of_two_publications() {
     // A run that changes nothing gets no number `@N`.
     sandbox.run_and_count_steps(Harbour::ID);
     let found = sandbox.prep(&runs).code(1).competition();
-    // The list contains the split, but not the steps that follow from it: the description only quotes the changed
-    // sample submission, and the trial has no influence on files.
+    // The list contains the split. It omits the description, which changed only because it quotes the sample
+    // submission, and the trial, which has no influence on files.
     let changes = found["pipeline"].as_array().expect("a list");
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!(changes[0]["path"], "table/train,test: method");
@@ -110,7 +110,7 @@ fn diff_compares_pipelines_and_files_of_two_publications() {
     assert!(stdout.contains("outputs: equal"), "{stdout}");
 }
 
-/// Compares directories by the content of their files, even without the bundle.
+/// `diff` compares published directories by the content of their files, even without the bundle.
 #[test]
 fn diff_compares_the_files_of_directories_of_two_publications() {
     let sandbox = Sandbox::new();

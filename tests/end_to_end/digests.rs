@@ -100,7 +100,7 @@ fn digests_depend_only_on_content() {
 }
 
 #[test]
-fn later_publication_keeps_digests_of_unchanged_files() {
+fn digests_after_a_second_publication_equal_those_of_the_shell_command() {
     let sandbox = Harbour::prepared();
     let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
     assert_ne!(text, Harbour::PIPELINE);
@@ -136,7 +136,7 @@ fn locked_run_publishes_only_data_that_match_the_lock() {
     sandbox.run_and_count_steps(Harbour::ID);
     assert_ne!(fs::read_to_string(&lock).expect("lock"), before);
     locked().code(0);
-    // The leaderboard has changed, and the lockfile has no entry for the competition.
+    // These are also errors: a changed leaderboard, and a lockfile without an entry for the competition.
     sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
     locked().code(5).stderr_has(&["leaderboard: sha256:"]);
     fs::write(&lock, "version 1\n").expect("lock");

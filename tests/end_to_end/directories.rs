@@ -292,7 +292,7 @@ fn available_leaves_out_competitions_without_a_bundle() {
     let report = sandbox.prep(&all).code(0).json();
     assert_eq!(report["left_out"].as_array().map(Vec::len), Some(83));
     assert_eq!(report["competitions"][0]["id"], "canal");
-    // Results that refer to bytes of the bundle are not usable.
+    // Without objects in the cache, the missing file needs the bundle, so the competition is not available.
     fs::remove_dir_all(sandbox.path("store/objects-v1")).expect("removed");
     fs::remove_file(file(&sandbox, "mine", "public/train.csv")).expect("removed");
     let ended = sandbox
@@ -307,7 +307,7 @@ fn available_leaves_out_competitions_without_a_bundle() {
     assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
 }
 
-/// Returns the outputs of an audit, and the audit's proof about `public/train.csv`.
+/// Audits a directory. Returns whether the audit read unpublished outputs, and its proof about `public/train.csv`.
 fn audited(sandbox: &Sandbox, directory: &str, more: &[&str]) -> (Value, String) {
     let audit = ["audit", Harbour::ID, "--json", "--data-dir", directory];
     let outputs = sandbox.prep(&[&audit, more].concat()).code(5).competition()["outputs"].clone();

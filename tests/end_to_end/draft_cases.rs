@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::support::{Archive, Sandbox};
 
-/// Each case has a bundle, the arguments of `prep pipeline new`, parts of its output, and parts of the draft. A draft is
-/// prepared without warnings, unless there is none.
+/// Each case has a bundle, the arguments of `prep pipeline new`, a part of its messages, and parts of the draft. A case
+/// without parts expects that no draft is written. All other drafts must run.
 #[test]
 fn drafts_fit_their_bundles() {
     let table = |header: &str, row: &dyn Fn(usize) -> String| {

@@ -705,7 +705,7 @@ fn leaderboard_in_the_wrong_order_is_an_error() {
     sandbox.prep(&check).code(3).stdout_has(&says);
 }
 
-/// Splits files in directories of classes, even if a table next to the directories describes the classes.
+/// A draft splits files in directories of classes, even if a table next to the directories describes the classes.
 /// Each pattern of the draft matches files.
 #[test]
 fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {

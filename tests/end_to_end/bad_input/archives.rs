@@ -245,7 +245,8 @@ fn bundle_with_wrong_md5_is_used_only_on_request() {
     ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     sandbox.run_and_count_steps(Harbour::ID);
-    // The directory remembers the option. With verification, the bundle is an error although an earlier run used it.
+    // The data directory remembers `--skip-verification`. With verification, the bundle is an error although an earlier
+    // run used it.
     let ended = sandbox.prep(&checked).code(0);
     ended.stderr_has(&["as last time: --skip-verification"]);
     for strict in ["--forget-options", "--skip-verification=no"] {

@@ -43,8 +43,8 @@ fn no_step_runs_if_the_data_directory_is_unwritable() {
     assert_eq!(names_in(&sandbox.store().join("runs-v1")), [""; 0]);
 }
 
-/// Runs `prep` after the command `mount`, in a separate mount namespace. Returns `None` if the system does not support
-/// that.
+/// Runs the command `inner` after the shell command `mount`, in a separate mount namespace. Returns `None` if the
+/// system does not support that.
 fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<CommandResult> {
     scripted(sandbox, &format!("{mount} && exec \"$0\" \"$@\""), inner)
 }
@@ -194,7 +194,7 @@ fn a_run_that_fills_the_disk_ends_like_other_runs() {
     for (full, sizes) in [("data", 4..100), ("store", 150..500)] {
         for kilobytes in sizes.step_by(16) {
             clear();
-            // The directory vanishes when the shell ends.
+            // The mounted directory vanishes when the shell ends, so the script also copies logs and lists states.
             let script = format!(
                 "mount -t tmpfs -o size={kilobytes}k none {full} && \"$0\" \"$@\"; code=$?; cp store/runs-v1/* kept; \
                  \"$0\" list {} --json > list; exit $code",
@@ -300,7 +300,7 @@ fn new_files_respect_the_umask() {
                 true => mode & !0o100,
                 false => mode,
             };
-            // Users who may not write a lock file cannot read it, because they could lock it then.
+            // Reading a lock file is enough to lock it, so only users who may write it can read it.
             let is_lock = path.contains("/locks/");
             // Published files and objects are read-only for all users.
             let expected = match Path::new(&path).is_dir() {

@@ -157,7 +157,7 @@ fn malformed_list_is_an_error_with_its_line() {
 }
 
 #[test]
-fn missing_or_modified_answers_are_not_used_for_grading() {
+fn grading_needs_the_answers_but_no_public_files() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     sandbox.write("files/a.csv", "id,docked\n");

@@ -26,7 +26,7 @@ struct Grade {
     submission: String,
     #[serde(deserialize_with = "score")]
     score: Option<f64>,
-    /// Score on a processor without AVX-512, if the order of equal keys depends on the processor.
+    /// Upstream's score on a processor without AVX-512, if the processor's order of equal keys changes the score.
     #[serde(default, deserialize_with = "score")]
     score_without_avx512: Option<f64>,
 }

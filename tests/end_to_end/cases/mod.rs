@@ -73,8 +73,8 @@ fn check(pack: Option<&str>, name: &str) {
     assert_eq!(run.code, Some(0), "{run:#?}");
 }
 
-/// Returns the digests in `tests/cases/digests-NAME.txt` that differ from this program's. `UPDATE=1` rewrites the file.
-/// A changed line shows that the data of a competition changed.
+/// Returns a message for each competition whose digests are not in `tests/cases/digests-NAME.txt`. `UPDATE=1` rewrites
+/// the file. A changed line shows that the data of a competition changed.
 fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
     let found = sandbox.prep(&["digest", "--json"]).code(0).json();
     let rows = found["competitions"].as_array().expect("competitions");

@@ -1,5 +1,5 @@
-//! Random tables in complete pipelines. The results must equal those of the original libraries. The Python scripts in
-//! this directory recorded them.
+//! Random tables in complete pipelines. The results must equal those of the original libraries, which the Python
+//! scripts in this directory recorded.
 
 mod columns;
 mod documents;

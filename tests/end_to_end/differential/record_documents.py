@@ -29,6 +29,7 @@ rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 5)
 record_frames.rng = rng
 KEYS = ["a", "b", "id", "file_name", "ü", "k/1", "with blank", "\U0001f355", "q\"", "new\nline", "", "0", "A"]
 TEXTS = ["x", "", "007", "é/ü", "\U0001f355", "q\"\\", "\x00\x1f\x7f", "NA", "1.5", "a,b", "line\nbreak", "\u2028", "True", "null", " ", "</s>"]
+# False permits lone surrogates and integers of more than 64 bits. It is in a list so that functions can assign it.
 SAFE = [True]
 
 
@@ -98,7 +99,7 @@ def ujson(v):
 
 
 def expected(outputs, path, what, make):
-    """Adds an output: its declaration `what`, and the bytes that `make` returns. Omits it if the library raises an error."""
+    """Adds an output: its declaration `what`, and the bytes that `make` returns. Omits it if `make` raises an error."""
     try:
         outputs[path] = [what, make()]
     except (UnicodeEncodeError, OverflowError):
@@ -293,7 +294,7 @@ def bson_case():
 
 
 def plain(column):
-    """Whether the values of the column do not change when they are converted to text and back."""
+    """Returns whether the values of the column do not change when they are converted to text and back."""
     return column.dtype != object or all(isinstance(v, str) and v or v is None or v is not True and v != v for v in column)
 
 

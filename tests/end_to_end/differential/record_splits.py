@@ -40,7 +40,7 @@ def table():
     for kind in kinds:
         pool = POOLS[kind]()
         if kind in ("text", "integer", "digits") and rng.random() < 0.25:
-            # Many groups.
+            # Many different values, so a split by groups has many groups.
             pool = [f"{n}" if kind != "text" else f"g{n}" for n in range(max(2, rows // 3))]
             rng.shuffle(pool)
         weights = [rng.random() ** 2 + 0.05 for _ in pool]

@@ -83,7 +83,7 @@ fn splits_match_the_original_libraries() {
     assert!(count > 1000, "{count}");
 }
 
-/// If scikit-learn or pandas raises an error, `prep` also fails, and its message names the table, the keys or both.
+/// If scikit-learn or pandas raises an error, `prep` also fails, with the exit code for a pipeline or for input.
 #[test]
 fn splits_that_the_original_libraries_reject_are_errors() {
     let sandbox = Sandbox::new();

@@ -27,7 +27,7 @@ fn listing_a_bundle_downloads_nothing() {
     assert!(world.server.sent() < 2_000_000);
     assert!(!world.sandbox.data().exists());
 
-    // Lists a local bundle in the same way, without a request.
+    // `fetch --list` lists a local bundle in the same way, without a request.
     world.sandbox.bundle(Harbour::ID, &bundle);
     let requests = world.requests();
     let ls = [
@@ -82,7 +82,7 @@ fn rules_to_accept_are_listed_together() {
         "url": "https://www.kaggle.com/competitions/harbour/rules",
     }]);
     assert_eq!(rules["competitions"], expected);
-    // Sends one API request per competition, and no request to the store.
+    // `--check-rules` sends one API request per competition, and no request to the store.
     assert_eq!(world.requests(), 3);
     let mut command = world.command_without_credentials(&["fetch", "--check-rules", Harbour::ID]);
     world

@@ -83,7 +83,7 @@ fn check_rules_stops_at_the_request_limit_and_continues_later() {
     // The program sends one request at a time, and none after the first error 429.
     assert_eq!(world.server.requests_of(Side::Api).len(), 11);
 
-    // Remembers accepted rules, so only the remaining competitions cause requests.
+    // `prep` remembers accepted rules, so only the remaining competitions cause requests.
     world.server.set_faults(vec![
         Fault::at(At::Api, Kind::status(429)).after(40).always(),
     ]);
@@ -102,7 +102,7 @@ fn check_rules_stops_at_the_request_limit_and_continues_later() {
         .stdout_has(&["82 of 82 may be downloaded"]);
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32);
 
-    // Another account has accepted no rules, and `--again` checks all competitions.
+    // For another account, `prep` remembers no accepted rules. `--again` checks all competitions again.
     let mut command = world.command_without_credentials(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", prep_fault_server::TOKEN);
     world.run_command(&mut command).code(0);

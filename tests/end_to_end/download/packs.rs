@@ -25,7 +25,7 @@ fn sha256(path: &Path) -> String {
 }
 
 #[test]
-fn a_pack_at_a_url_has_the_given_digest() {
+fn a_pack_at_a_url_must_have_the_given_digest() {
     let bundles = vec![
         Bundle::new(Harbour::ID, Harbour::bundle(&Harbour::table())),
         Bundle::new(FILE, archive()).without_hash(),

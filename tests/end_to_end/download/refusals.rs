@@ -196,7 +196,7 @@ fn no_download_forbids_downloads() {
 }
 
 #[test]
-fn unpublished_bundle_is_used_only_on_request() {
+fn downloaded_bundle_with_wrong_md5_is_used_only_on_request() {
     let world = World::harbour(&bundle(), Vec::new());
     let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", PUBLISHED);
     world.sandbox.pipeline(Harbour::ID, &text);
@@ -239,7 +239,7 @@ fn competition_id_can_differ_from_kaggles_name() {
     assert!(names.contains(&"harbour.zip".to_owned()), "{names:?}");
 }
 
-/// With `--no-download`, downloads need no disk space. A run prepares local bundles and lists missing ones.
+/// With `--no-download`, a run requires no disk space for downloads. It prepares local bundles and lists missing ones.
 #[test]
 fn no_download_needs_no_disk_space_for_downloads() {
     let sandbox = Sandbox::new();

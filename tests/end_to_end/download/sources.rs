@@ -104,7 +104,7 @@ fn source_file_is_downloaded_like_a_bundle() {
     }
     assert!(!home.join("sources").exists());
     assert_eq!(world.requests(), requests);
-    // Downloads only the source that a step needs.
+    // The changed table needs only the source. So `prep` downloads the source, but not the bundle.
     let text = fs::read_to_string(world.sandbox.path("pipelines/harbour/pipeline.yaml"));
     let text = text
         .expect("the pipeline")
@@ -284,7 +284,7 @@ fn source_with_wrong_checksum_is_an_error() {
         let target = world.sandbox.data().join("harbour/sources/labels.zip");
         assert!(!target.exists());
         assert!(!world.sandbox.prepared(Harbour::ID).exists());
-        // A local file with a wrong checksum is an error.
+        // A local file with a wrong checksum is an error, too.
         let path = world.sandbox.write("source/labels.zip", &file);
         let ended = run(&world, &["--source", "source"]).code(5);
         ended.stderr_has(&[
