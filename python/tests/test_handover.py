@@ -181,7 +181,7 @@ def test_directories_of_others_are_not_trusted(tmp_path: Path, monkeypatch: pyte
 def test_definitions_of_others_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     caches = tmp_path / "caches"
     monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
-    # As if the directory of the package were not writable.
+    # Simulates a package directory that is not writable.
     monkeypatch.setattr(definitions, "_package", lambda: Path("/proc/none"))
     definitions._definitions_directory.cache_clear()
     place = definitions.directory()

@@ -198,7 +198,7 @@ def test_files_that_are_not_tables_are_named(tmp_path: Path, monkeypatch: pytest
     position: Any = 0
     with pytest.raises(TypeError, match="^tables are indexed by name, not by 0: Tables.3: a, "):
         tables[position]
-    # The file is empty, so reading it would fail.
+    # `in` must not read the file. Reading it would fail, because the file is empty.
     assert "names" in tables and 0 not in tables
 
     def failing(*_: Any) -> None:

@@ -103,7 +103,7 @@ def killed_upload(world):
                 time.sleep(0.01)
             kills += process.poll() is None
             kill(process)
-            # The uploaded results are correct, so another machine can use them.
+            # Another machine must be able to use the uploaded results.
             reader = Machine(world, "reader", remote, weed.url, trusted=[one.key], who=READER)
             ended = reader.run()
             assert reader.tree() == world.expected_tree() and "damaged" not in ended.stderr, ended.stderr
@@ -131,7 +131,7 @@ def corrupted(world):
         ended = two.run()
         assert two.tree() == world.expected_tree() and "is damaged" in ended.stderr, ended.stderr
         two.call("cache", "verify")
-        # New results replaced the damaged ones, so a machine without bundles eventually gets all of them.
+        # New results replaced the damaged ones, so another machine can use all of them.
         three = Machine(world, "three", remote, weed.url, trusted=[one.key, two.key])
         three.run()
         assert three.tree() == world.expected_tree()

@@ -35,7 +35,7 @@ const SHELLS: [(&str, &[&str]); 3] = [
         &[
             "-f",
             "-c",
-            // As at the first completion, the script is the body of the function `_prep`.
+            // Makes the script the body of the function `_prep`, as zsh does at the first completion.
             r#"compdef() { :; }; _describe() { for value in "${(@P)3}"; do print -- "$value$5"; done }
             functions[_prep]="$(<"$1")"; shift; words=("$@"); CURRENT=$#; _prep; true"#,
             "zsh",

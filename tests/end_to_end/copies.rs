@@ -302,7 +302,7 @@ fn unwritable_directories_can_be_graded() {
     let sandbox = prepared();
     assert!(shell(&sandbox, "cp -r data other && chmod -R a-w other"));
     let mut command = sandbox.command(&["grade", ID, "gold.csv", "--json", "--data-dir", "other"]);
-    // The test may run as root, who may write everywhere. Then this only shows that grading works in a copy.
+    // Root may write everywhere. If the test runs as root, it only shows that grading works in a copy.
     let found = CommandResult::of(&mut command).code(0);
     assert_eq!(found.competition()["score"], 1.0);
     assert!(shell(&sandbox, "chmod -R u+w other"));

@@ -45,7 +45,7 @@ pub struct Table {
     rows: u64,
 }
 
-/// Returns the difference between the file at `path`, whose MD5 is `content`, and the expected content.
+/// Returns "differs" unless the file at `path` has the expected content. `content` is the MD5 of the file.
 pub fn differs(path: &Path, content: &str, expected: &ExpectedContent) -> Option<String> {
     let wrong = match expected {
         ExpectedContent::Folder(kind) => kind != "empty dir" || !path.is_dir(),
