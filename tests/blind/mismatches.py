@@ -412,9 +412,8 @@ def array_in_fortran_order(files, rng): files["public/array.npy"] = npy(np.asfor
 
 
 @case(["column-types"], "form")
-def array_in_single_precision(files, rng):
+def array_in_big_endian_order(files, rng):
     array = np.load(io.BytesIO(files["public/array.npy"]))
-    # Despite the name of the case, these are big-endian doubles.
     files["public/array.npy"] = npy(array.astype(">f8"))
 
 
