@@ -14,7 +14,7 @@ fn user(test: u32) -> u32 {
     50_000 + std::process::id() % 10_000 * 4 + test
 }
 
-/// Runs `prep` under limits of `prlimit`, and kills it after a minute with exit code 124.
+/// Runs `prep` under a limit of `prlimit`, and kills it after a minute.
 fn limited(inner: &Command, limit: &str, user: Option<u32>) -> CommandResult {
     let mut command = Command::new("timeout");
     command
@@ -84,7 +84,7 @@ fn both() -> Sandbox {
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
 
 #[test]
-fn missing_threads_are_replaced_or_reported() {
+fn too_few_threads_give_the_same_results_or_an_error() {
     let expected = both();
     expected.run_all(&BOTH).code(0);
     let sandbox = both();
@@ -101,7 +101,7 @@ fn missing_threads_are_replaced_or_reported() {
     if probe.code != Some(0) {
         return skipped("another user cannot start the program where it was built");
     }
-    // Starts at two, because `timeout` and the program's first thread need two.
+    // Starts at two, because `timeout` and the program need at least one thread each.
     for threads in 2..12 {
         for place in ["data", "store"] {
             let _ = fs::remove_dir_all(sandbox.path(place));
@@ -141,7 +141,7 @@ fn missing_threads_are_replaced_or_reported() {
     }
 }
 
-/// One job needs 32 open files.
+/// A run needs 32 open files, even with a single job.
 #[test]
 fn too_few_open_files_are_an_error_of_doctor() {
     if !has_prlimit() {
@@ -167,7 +167,7 @@ fn too_little_address_space_ends_with_code_6() {
         }
         let limit = format!("--as={}", megabytes << 20);
         let run = limited(&sandbox.run_command(&BOTH), &limit, None);
-        // If glibc cannot register the destructor of a thread's variable, it prints this message and ends the process.
+        // If glibc cannot register the destructor of a thread-local value, it prints this message and ends the process.
         if !run.stderr.contains("Fatal glibc error") {
             assert_ends_with_message(&run, &format!("run in {megabytes} MB"));
         }

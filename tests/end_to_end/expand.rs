@@ -63,7 +63,7 @@ fn expanded_directories_appear_and_disappear_with_the_option() {
     // Without the option, the archives stay unpacked, as in the last run.
     sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), instead);
-    // After `no`, the tree has the same bytes as before.
+    // After `--expand-archives=no`, the tree has the same bytes as after the first run.
     run(&sandbox, "--expand-archives=no").code(0);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), plain.contents());
     run(&sandbox, "--expand-archives=instead").code(0);

@@ -196,7 +196,7 @@ fn export_unpacks_archives_on_request() {
     assert_eq!(before, sandbox.tree(Harbour::ID));
 }
 
-/// The name of a directory must not have the extension of an archive.
+/// A name with the extension of an archive that `export` cannot write is an error, and not the name of a directory.
 #[test]
 fn unsupported_archive_formats_are_errors() {
     let sandbox = prepared();

@@ -202,7 +202,7 @@ fn hostile_files_do_not_exhaust_inspecting_commands() {
 fn bundles_with_false_member_sizes_do_not_exhaust_commands() {
     let sandbox = Harbour::prepared();
     let zeros = || Member::zeros("a", 40);
-    // 2,000 members share the same bytes, which add up to 80 GB.
+    // 2,000 members share the same compressed bytes. Together, they unpack to 80 GB.
     let shared = (0..2_000).fold(Archive::new().member(zeros()), |archive, number| {
         let member = zeros().named(&format!("b{number}")).shared();
         archive.member(member)
@@ -244,7 +244,7 @@ fn bundles_with_false_member_sizes_do_not_exhaust_commands() {
     }
 }
 
-/// A link in another person's tree could reveal files that this person cannot read. A pipe has no end.
+/// A link in another person's tree could make `audit` show files of its user. A pipe may never end.
 #[test]
 fn links_and_pipes_in_a_tree_are_errors() {
     let sandbox = Harbour::prepared();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Archive, CommandResult, Gallery, Harbour, Member, Sandbox, Snapshot};
 
-/// A collection removes the results, but not the records that the data directory is up to date.
+/// A garbage collection removes cached results, but not the records that show that the data directory is up to date.
 #[test]
 fn a_collection_keeps_data_without_a_bundle_up_to_date() {
     let sandbox = Harbour::prepared();
@@ -24,7 +24,7 @@ fn a_collection_keeps_data_without_a_bundle_up_to_date() {
         assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
         assert_eq!(planned(&sandbox, Harbour::ID), BTreeSet::new());
     }
-    // A change needs the bundle. The cache has nothing that could replace it.
+    // After a change of the pipeline, steps run again. They need the bundle, because the cache has no results left.
     let changed = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
     sandbox.pipeline(Harbour::ID, &changed);
     let mut run = sandbox.run_command(&[Harbour::ID]);
@@ -264,7 +264,7 @@ fn why_shows_the_old_and_new_value_of_the_changed_field() {
 }
 
 #[test]
-fn archive_with_the_same_table_runs_nothing_after_read() {
+fn new_bundle_with_the_same_table_runs_only_the_steps_that_read_it() {
     let sandbox = Harbour::prepared();
     let tree = sandbox.tree(Harbour::ID);
     let records = Records::of(&sandbox, Harbour::ID);

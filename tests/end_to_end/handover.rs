@@ -50,7 +50,7 @@ const KINDS: &[Kind] = &[
 /// the same words, or a part of the error message.
 struct Kind(&'static str, &'static str, &'static str);
 
-/// The data directory and the cache are inside the directory of submissions.
+/// Prepares a sandbox. The data directory and the cache are inside `work`, the directory of submissions.
 fn world() -> Sandbox {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -202,7 +202,7 @@ fn agent_can_hand_over_only_its_own_files() {
         }
     }
     client.close();
-    // The directory of submissions must not be in the data directory.
+    // The directory of submissions must not be in the data directory or in the cache.
     for inner in [
         "work/data",
         "work/data/harbour/prepared/private",
@@ -213,7 +213,7 @@ fn agent_can_hand_over_only_its_own_files() {
     }
 }
 
-/// Another process repeatedly replaces the submission with a symbolic link.
+/// A thread repeatedly exchanges the submission and a symbolic link to a secret file, as an agent could.
 #[test]
 fn exchanged_submission_shows_nothing_of_other_files() {
     let sandbox = world();
@@ -247,7 +247,7 @@ fn exchanged_submission_shows_nothing_of_other_files() {
     client.close();
 }
 
-/// Another process repeatedly rewrites the submission. Each report has the digest of the graded bytes.
+/// A thread repeatedly rewrites the submission, as an agent could. Each report has the digest of the graded bytes.
 #[test]
 fn digest_is_that_of_the_graded_bytes() {
     let sandbox = Harbour::prepared();
@@ -330,7 +330,7 @@ fn copy_of_the_answers_is_reported_by_all_who_grade() {
     let (validated, _) = client.call("validate", call);
     assert!(!validated.to_string().contains("identical"), "{validated}");
     client.close();
-    // The server's own directory has another file of the same name.
+    // The server names each upload `submission.csv`. It must not grade this file in its working directory instead.
     sandbox.write("submission.csv", "id\n");
     let server = Serving::start(&sandbox, "data", &[Harbour::ID, "--scores"]);
     let (status, text) = server.ask(&post("/grade", &multipart(&answers)));

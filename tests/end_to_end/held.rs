@@ -37,8 +37,9 @@ fn run(sandbox: &Sandbox, memory: &str) -> CommandResult {
     CommandResult::of(command.args(["--memory", memory])).code(0)
 }
 
-/// A quarter of this memory is enough for the table.
+/// With this limit, `prep` has enough free memory to keep the table in memory.
 const ENOUGH_MEMORY: &str = "1GB";
+/// With this limit, `prep` stores the table in the cache.
 const LITTLE_MEMORY: &str = "64MB";
 
 fn bytes_only_in_cache(sandbox: &Sandbox) -> u64 {

@@ -225,7 +225,7 @@ fn frequent_mistakes_have_a_remedy() {
             4,
             &["runs/a/harbour_1 is a run; name the directory of its run group"],
         ),
-        // The groups of the first directory must not be left out.
+        // `runs` is an error even next to a valid run group. Otherwise, `prep` would leave out the groups in `runs`.
         (
             &["grade", "runs", "runs/a", "-o", "r"],
             4,
@@ -436,7 +436,7 @@ fn the_commands_that_the_demo_prints_work() {
         if words.starts_with("why") {
             ended.stdout_has(&["it last ran because"]);
         } else if words.starts_with("grade submissions") {
-            // Equal reasons are one warning.
+            // Several runs have the same reason, but there is only one warning.
             let count = ended.stderr.matches("cannot be compared with").count();
             assert_eq!(count, 1, "{}", ended.stderr);
             ended.stdout_has(&["9 runs: 8 valid"]);
@@ -469,7 +469,7 @@ fn the_advice_after_a_lost_record_names_its_options() {
     ]);
 }
 
-/// The verifier of certificates ignores a file that it cannot use.
+/// The library that verifies certificates ignores a file that it cannot use, so `prep` checks the file first.
 #[test]
 fn an_unusable_file_of_certificates_is_an_error() {
     let sandbox = Sandbox::new();

@@ -1,6 +1,6 @@
 //! Tests with malicious input: small files of every format that declare huge sizes or unpack to huge files.
 //!
-//! Each file becomes a bundle of about 1 KB and of about 100 KB, with default settings.
+//! Each kind of file is tested in bundles of about 1 KB and about 100 KB, with default settings.
 //! The program must end with one of its exit codes, within 1 GB of memory and 30 s.
 
 use std::fs;
@@ -31,9 +31,10 @@ pub(crate) struct CostLimits {
 /// A program that runs longer is treated as waiting forever.
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
+/// Approximate lengths of the bundles, in bytes.
 const SIZES: [usize; 2] = [1_000, 100_000];
 
-/// The best ratio that deflate can reach.
+/// The best compression ratio that deflate can reach.
 const RATIO: usize = 1_000;
 
 /// A malicious member of the bundle, and the parts of a pipeline that read it.
@@ -152,7 +153,7 @@ pub(crate) fn gzip(content: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// Returns a 7z archive with a compressible list of members: one file, and directories of the same name.
+/// Returns a 7z archive with a compressible list of members: one file, and many directories that all have one name.
 fn sevenz(bytes: usize) -> Vec<u8> {
     let mut archive = SevenZWriter::new(std::io::Cursor::new(Vec::new()), 6);
     archive.add_file("a.csv", &b"id\n1\n"[..]).unwrap();
@@ -440,14 +441,14 @@ fn all() -> Vec<Hostile> {
     ]
 }
 
-/// Returns a process's peak memory in kilobytes, or `None` after the process has ended.
+/// Returns the current anonymous memory of a process in kilobytes, or `None` after the process has ended.
 fn peak(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Returns CPU time. Wall time would depend on other processes.
+/// Returns the CPU time that a process has used. Wall time would depend on other processes.
 fn worked(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

@@ -1,6 +1,6 @@
-//! Tests every kind that reads, draws or writes. Each directory in `kinds` has a pipeline for some of these kinds:
-//! `kinds/NAME/pipeline.yaml` must produce the files in `expected` from the files in `bundle`. The original libraries
-//! wrote `expected` (`kinds/record.py`).
+//! Tests the kinds of tables and outputs that read, draw or write. Each directory in `kinds` has a pipeline for some of
+//! these kinds: `kinds/NAME/pipeline.yaml` must produce the files in `expected` from the files in `bundle`. The
+//! original libraries wrote `expected` (`kinds/record.py`).
 
 use std::fs;
 use std::path::{Path, PathBuf};

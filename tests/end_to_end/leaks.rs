@@ -1,6 +1,6 @@
 //! Tests `prep leaks` on recorded cases with planted leaks of the real bundles (`tests/leaks/record.py`).
 //! A detector must find its leak in `v1` but not in `fixed`. The program contains no
-//! knowledge about single competitions.
+//! knowledge about individual competitions.
 
 use std::fs;
 use std::path::Path;
@@ -119,7 +119,7 @@ fn known_leaks_are_found_in_v1_and_gone_in_fixed() {
         let open = findings.iter().filter(|one| one["level"] != "note").count();
         assert!(open == 0, "{report:#}");
     }
-    // Without this acceptance, the command fails.
+    // If the pipeline does not accept the leak, the command fails.
     let id = ids[0];
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../pipelines")

@@ -67,7 +67,7 @@
 //! shapes        drafts for bundles of many shapes
 //! streams       help and messages with closed and full streams, and in unusual environments
 //! summaries     from an agent's runs to figures of experiments
-//! sharing       how published files share bytes with the cache, and descriptions of the user
+//! sharing       how published files share bytes with the cache, and descriptions that the user provides
 //! times         metadata of published files
 //! trust         signed reports, the log of gradings and sealed answers against attacks
 //! transcripts   output of commands, word by word, as text files

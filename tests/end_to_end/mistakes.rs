@@ -248,7 +248,7 @@ fn replay(sandbox: &Sandbox, entry: &str) -> String {
         let run = ["run", ID, "--source", "source", "--quiet"];
         let ended = match checked.stdout.is_empty() {
             true => sandbox.prep(&run),
-            // Does not record the warnings of the check again.
+            // A run would repeat the warnings of the check.
             false => return text,
         };
         text.push_str(&format!("run: {}\n", ended.code.expect("a code")));

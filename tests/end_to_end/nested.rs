@@ -193,7 +193,7 @@ fn assert_is_mixed(members: &BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Archives of every kind, stored or deflated in the bundle.
+/// The bundle contains an archive of each kind, stored or deflated.
 #[test]
 fn archives_of_every_kind_are_read_in_place() {
     let tar = MIXED
@@ -243,7 +243,7 @@ fn archives_of_every_kind_are_read_in_place() {
     }
 }
 
-/// A 7z has a checksum per member, and gzip one checksum at the end.
+/// A 7z archive has a checksum per member, so the error names the member. A gzip file has one checksum at its end.
 #[test]
 fn damage_in_archives_of_every_kind_is_reported() {
     let tar = MIXED

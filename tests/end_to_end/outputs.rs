@@ -1,4 +1,5 @@
-//! Two outputs with the same path are an error that names both, at every stage. Nothing is published.
+//! Two outputs with the same path are an error that names both, whether the plan or the run finds it. Nothing is
+//! published.
 
 use crate::support::{Gallery, Sandbox, Snapshot};
 

@@ -1,4 +1,4 @@
-//! Tests of tables of which `prep` keeps declared columns in memory.
+//! Tests of tables whose declared columns `prep` keeps in memory.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -26,8 +26,8 @@ fn assert_files(sandbox: &Sandbox, files: &[(&str, &str)]) {
     }
 }
 
-/// Asserts that no process mapped the table: the published file and the object in the cache are still hard links to one
-/// file.
+/// Asserts that no process mapped the table. Before `prep` maps an object that is also a published file, it replaces
+/// the object with a copy, so the published file would have only one link.
 fn assert_never_mapped(sandbox: &Sandbox, path: &str) {
     let file = fs::metadata(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
     assert_eq!(file.nlink(), 2, "{path} was mapped");
@@ -58,7 +58,7 @@ checks:
         ],
     );
     assert_never_mapped(&sandbox, "public/train.csv");
-    // Steps that later read other columns map a separate copy in the cache.
+    // A later run reads a column that is not in memory, so it maps a copy of the object in the cache.
     let tables = tables.replace("label < 3", "label < 2 AND note IS NOT NULL");
     let tables = tables.replace("label: integer }", "label: integer, note: text }");
     run_with(&sandbox, &tables);

@@ -127,7 +127,7 @@ fn number_columns_are_doubles_even_for_integer_cells() {
         let found = result("a: number", &format!("a\n{cells}"), query);
         assert_eq!(found, expected, "{cells}");
     }
-    // If a query returns a number unchanged, the output has pandas' text. A further query still treats it as a number.
+    // A number that a query returns unchanged is printed as by pandas. A further query still treats it as a number.
     assert_eq!(
         result("a: number", "a\n1\n2\n", "SELECT a FROM t"),
         "a\n1\n2\n"

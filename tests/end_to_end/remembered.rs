@@ -88,7 +88,7 @@ fn options_of_the_last_run_are_used_again() {
         let why = sandbox.prep(&["why", Harbour::ID, "--json"]).code(0);
         assert_eq!(why.competition()["as_last_time"], names);
     }
-    // A given option has precedence.
+    // An option on the command line has precedence over the option of the last run.
     run(&sandbox, &["--skip-verification=no"])
         .code(4)
         .stderr_has(&["no bundle"]);
@@ -122,7 +122,7 @@ fn a_rejected_bundle_is_the_reason_to_run() {
     ]);
     let plan = [&["plan", Harbour::ID, "--no-download"], &source[..]].concat();
     sandbox.prep(&plan).code(0).stdout_has(&["it failed: "]);
-    // Another file has not failed yet.
+    // The bundle is now another file, which no run has read yet.
     sandbox.bundle(Harbour::ID, b"PK");
     why(&source).code(0).stdout_has(&["not read yet"]);
 }
@@ -260,7 +260,7 @@ fn a_failed_run_is_recorded() {
     assert_eq!(*cause, "bundle-other-md5");
     let last = format!("as last time: --source={}", sandbox.source().display());
     run(&sandbox, &[]).code(5).stderr_has(&[&last]);
-    // A removal also removes the record.
+    // `prep remove` also removes the record of the failure.
     sandbox.prep(&["remove", "--yes", Harbour::ID]).code(0);
     assert_eq!(reason(), "");
     run(&sandbox, &[]).code(4);

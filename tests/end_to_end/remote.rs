@@ -187,7 +187,7 @@ fn a_pull_of_something_unknown_names_the_remote() {
         "{message}"
     );
     assert!(help.contains("trusted"), "{help}");
-    // A trusted key does not make a bundle the published one.
+    // Results of a trusted key are still rejected if their bundle does not have the published checksum.
     let pipeline = Harbour::PIPELINE.replace(
         "bundle: {",
         "bundle: { md5: 0123456789abcdef0123456789abcdef,",
@@ -542,6 +542,7 @@ fn push_without_uploads_reports_the_reason() {
     ]);
 }
 
+/// Each task of a Slurm array runs one unit: a part of the selected competitions.
 #[test]
 fn units_cover_the_selection_exactly_once() {
     let lab = Lab::new();
@@ -652,7 +653,7 @@ fn jobs_get_the_directories_of_pipelines_and_bundles() {
         .code(2)
         .stderr_has(&["pods cannot read", "`pipelines = ", "--no-check"]);
     jobs(&k8s, &["--no-check"]).code(0);
-    // The remote of this machine is a directory, too.
+    // Pods cannot read the remote of this machine either, because it is a directory.
     let remote = |more: &[&str]| {
         let jobs = [
             "remote",
@@ -712,7 +713,7 @@ fn push_records_the_bundle_of_the_results() {
     };
     run(Some("source")).code(0);
     assert_ne!(run(Some(bad_source(&one))).code, Some(0));
-    // A competition that was up to date without `--source` is still up to date.
+    // The failed run does not affect the data, so without `--source` the competition is up to date.
     let ended = run(None).code(0);
     assert_eq!(ran(&ended), Vec::<String>::new());
     let push = [

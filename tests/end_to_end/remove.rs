@@ -91,7 +91,7 @@ fn freed_bytes_are_those_of_files_without_further_links() {
 }
 
 #[test]
-fn only_competitions_with_data_are_listed() {
+fn remove_all_lists_only_competitions_with_data() {
     let sandbox = Harbour::prepared();
     let removed = sandbox.prep(&["remove", "--all", "--yes"]).code(0);
     assert!(removed.stdout.contains("harbour"), "{removed:?}");

@@ -29,6 +29,7 @@ fn key(report: &Value, step: &str) -> Digest {
     key.parse().expect("a digest")
 }
 
+/// Replaces an output in the cache entry of `step` with an output of the step `other`.
 fn plant(sandbox: &Sandbox, step: &Digest, other: &Digest) {
     let store = Store::open(&sandbox.store()).expect("the store");
     let wrong = store.lookup(other).expect("the ledger").expect("an entry");
@@ -149,7 +150,7 @@ fn rerun_finds_a_wrong_remote_result() {
 #[test]
 fn steps_that_cannot_run_or_were_never_recorded_are_reported() {
     let sandbox = Harbour::prepared();
-    // The cache lacks the steps that the new pipeline changes.
+    // The cache has no results of the steps that the new pipeline changes.
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),

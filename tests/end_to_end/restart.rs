@@ -1,5 +1,5 @@
-//! Tests of a restart of the machine after a publication, for example because of a power loss. Published trees are read
-//! once, and truncated files are restored.
+//! Tests of a restart of the machine after a publication, for example because of a power loss. After the restart,
+//! `prep` reads published trees once, and restores truncated files.
 //!
 //! The tests simulate a restart with a different boot id in the manifest. A damaged file keeps its length, time and
 //! inode.
@@ -33,7 +33,7 @@ fn restart(sandbox: &Sandbox, id: &str) {
     sandbox.write(&format!("data/{id}/prepared.json"), manifest.to_string());
 }
 
-/// Damages a file like a power loss before the file was written to disk.
+/// Damages a file as a power loss does if the system has not yet written the file to disk.
 fn truncate_published_file(sandbox: &Sandbox, id: &str, path: &str) {
     let path = sandbox.prepared(id).join(path);
     let metadata = fs::metadata(&path).expect("metadata");

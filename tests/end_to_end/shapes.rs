@@ -1,4 +1,4 @@
-//! Drafts for bundles of many shapes: each pipeline loads, runs, and grades its own sample submission.
+//! Drafts of pipelines for bundles of many shapes: each draft loads, runs, and grades its own sample submission.
 
 use std::fs;
 

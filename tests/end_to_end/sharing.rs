@@ -1,4 +1,4 @@
-//! Tests how published files share bytes with the cache, and how `prep` publishes descriptions of the user.
+//! Tests how published files share bytes with the cache, and how `prep` publishes descriptions that the user provides.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -32,7 +32,7 @@ fn copies_share_no_bytes_with_the_cache_or_other_directories() {
     run(&sandbox, &["--link-mode", "reflink"]);
     assert_eq!(names(&path), 1);
 
-    // Simulates a container whose root user writes into one of the directories.
+    // Simulates a root user in a container, who writes to a published file. The cache must stay intact.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
     fs::write(&path, "id\n").expect("write");
     sandbox.prep(&["cache", "verify"]).code(0);

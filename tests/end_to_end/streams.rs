@@ -10,7 +10,7 @@ use crate::support::{CommandResult, Harbour, Sandbox};
 
 /// Runs a command in a shell that redirects streams.
 fn redirected(inner: &Command, streams: &str) -> CommandResult {
-    // With an absolute path, the standard library need not copy the page tables of this process, as `fork` does.
+    // The absolute path lets the standard library use `posix_spawn`. `fork` would copy the page tables of this process.
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("exec \"$0\" \"$@\" {streams}")])

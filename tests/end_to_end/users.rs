@@ -90,7 +90,7 @@ fn users_of_one_group_share_cache_and_data() {
     let run = ["run", Harbour::ID, "--source", "source"];
     let [one, two] = USERS;
     shared(&sandbox, one, &run).code(0);
-    // Another user continues after the first one, in both directions.
+    // Each user can use and change what the other one has created.
     shared(&sandbox, two, &run)
         .code(0)
         .stdout_has(&["up to date"]);
@@ -351,7 +351,7 @@ fn a_closed_directory_of_the_cache_does_not_end_stat_and_verify() {
             "{verified}"
         );
     }
-    // A collection would remove objects whose entries it cannot read.
+    // A garbage collection would remove objects to which unreadable entries refer, so it fails.
     shared(&sandbox, two, &["cache", "gc"])
         .code(6)
         .stderr_has(&["mode 2700"]);
@@ -420,7 +420,7 @@ fn other_users_cannot_read_a_private_directory() {
     let table = outsider(&["doctor", "--offline"]);
     let table = table.stdout_has(&["memory", &closed, &not_in_group()]);
     assert!(!table.stdout.contains("prepared.json"), "{}", table.stdout);
-    // The files are also closed, in case somebody opens the directories.
+    // The private files are also unreadable for other users, in case somebody relaxes the modes of the directories.
     for entry in fs::read_dir(answers.parent().expect("a parent")).expect("private") {
         let mode = entry
             .expect("an entry")
@@ -577,7 +577,7 @@ fn a_closed_directory_of_the_cache_affects_no_other_competition() {
             }
         };
         set(0o700);
-        // Names are random, so the two competitions may share all directories.
+        // Directories are named after the first digits of digests, so the competitions may share all directories.
         if added.clone().next().is_none() {
             continue;
         }
@@ -653,7 +653,7 @@ fn a_prep_toml_that_cannot_be_read_is_named() {
     prep(&["doctor", "--offline"])
         .code(6)
         .stdout_has(&["xdg/prep/prep.toml belongs to user", "memory"]);
-    // The user is the owner, but closed the file.
+    // The user owns the file, but has removed the permission to read it.
     let own = sandbox.path("xdg/prep/prep.toml");
     chown(&own, Some(USERS[0]), None).expect("another owner");
     fs::set_permissions(&own, fs::Permissions::from_mode(0o000)).expect("a mode");

@@ -165,7 +165,7 @@ fn single_correction_is_a_variant() {
     assert!(!directory("fixed-47").exists());
 }
 
-/// A mistake, and how often it occurs in `v1` and in `fixed`.
+/// A mistake of upstream, and a function that counts how often it occurs in a prepared directory.
 struct Mistake {
     id: &'static str,
     count: fn(&World, &Path) -> usize,

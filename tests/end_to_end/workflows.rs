@@ -47,7 +47,7 @@ fn the_record_has_the_time_of_the_last_run_that_found_the_data_current() {
             "a run that has nothing to do renews it"
         );
     }
-    // A command records that copied files are equal. This does not make the data more recent.
+    // `prep grade` records that the files in the touched directory are equal. This does not make the data more recent.
     let before = time(&record);
     touch(&sandbox.prepared(Harbour::ID).join("public"));
     score(&sandbox);

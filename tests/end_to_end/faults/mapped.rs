@@ -1,4 +1,5 @@
-//! Overwrites and truncates published files while a run maps objects that may be hard links to these files.
+//! Truncates published files while a run reads and maps objects of the cache. The files may be hard links to these
+//! objects.
 
 use std::fs;
 
@@ -22,7 +23,7 @@ fn truncated_published_files_do_not_affect_mapped_objects() {
         forget();
         let accesses = world.logged_accesses().len();
         for _ in 0..2 * super::tries() {
-            // Makes every step run again, on objects that are also published files.
+            // Makes every step run again. The steps use objects that may be hard links to published files.
             forget();
             let target = Target {
                 fault: Fault::CutPublished,

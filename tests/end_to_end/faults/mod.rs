@@ -3,7 +3,8 @@
 //! After a fault, the exit code and the reason are right, and only complete data are published.
 //! The next run produces the files of an undisturbed run.
 //!
-//! The pipelines are those of `kinds`, which use every kind of the vocabulary. A first run lists the accesses of each step.
+//! The pipelines are those of `kinds`, which together use every kind of table and output. A first run lists the
+//! accesses of each step.
 //! For each kind of step and each [`Fault`], some accesses fail: `PREP_FAULTS` of them (default: 1).
 
 mod input;
@@ -162,8 +163,8 @@ fn places(accesses: &[LoggedAccess], fault: Fault) -> BTreeMap<&str, Vec<(String
     places
 }
 
-/// Injects faults into two steps that read and write at the same time. One unpacks an archive sequentially, the other
-/// prints cells of a table again.
+/// Injects faults into steps that read and write at the same time. Two steps unpack archives sequentially. The third
+/// rewrites cells of a table as pandas prints them.
 #[test]
 fn faults_in_steps_that_read_and_write_lose_nothing() {
     if worker::preloaded().is_none() {

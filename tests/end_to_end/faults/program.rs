@@ -12,8 +12,8 @@ use super::world::World;
 use crate::kinds;
 use crate::support::{CommandResult, Harbour, Random, Sandbox, Snapshot};
 
-/// The test fails if none of this number of attempts has an effect. Some accesses can fail without effect, for example
-/// in caches that only save time.
+/// Number of accesses at which a test tries each fault. Some accesses can fail without effect, for example in caches
+/// that only save time. The test fails if no attempt has an effect.
 const ATTEMPTS: usize = 12;
 
 /// Pipelines of `kinds`: one unpacks archives, and one reads and writes tables in many formats.
@@ -30,8 +30,8 @@ fn run(
     run_with(&world.sandbox, &mut command, library, (fault, ""), number)
 }
 
-/// Runs a command in which the n-th access to certain paths fails.
-/// Also returns the number of accesses, or 0 after a kill.
+/// Runs a command in which access `number` to paths that contain `path` fails.
+/// Also returns the number of accesses, or 0 if a signal killed the command.
 fn run_with(
     sandbox: &Sandbox,
     command: &mut Command,
@@ -106,7 +106,7 @@ fn exit_code_shows_the_kind_of_fault() {
                 let note = format!("{}: {fault} at {number}, seed {}", world.id, random.seed);
                 world.clear();
                 let (ended, _) = run(&world, library, fault, Some(number));
-                // A signal kills the program before it installs its signal handler. Shells report the kill as 130, too.
+                // A signal kills a program that has not yet installed its handler. Shells report this as 130, too.
                 let is_early = fault == "stop" && ended.code.is_none();
                 let noticed = ended.code != Some(0) && !is_early;
                 if noticed {
@@ -174,7 +174,7 @@ fn the_next_run_removes_everything_that_a_killed_run_published() {
             let mut command = sandbox.run_command(&[Harbour::ID]);
             run_with(&sandbox, &mut command, library, ("kill", "/data/"), number)
         };
-        // The number of accesses differs between runs, because a waiting run checks repeatedly.
+        // The number of accesses differs between runs, because a run that waits for a lock tries repeatedly.
         let is_killed = |number: &usize| match run_and_kill(Some(*number)).0.code {
             None => true,
             Some(0) => false,

@@ -1,4 +1,4 @@
-//! Tests that inject a fault at each write of a later publication.
+//! Tests that inject faults into a publication that changes an existing tree.
 
 use std::fs;
 
@@ -8,7 +8,8 @@ use super::{inject, places, tries, worker};
 use crate::kinds;
 use crate::support::Random;
 
-/// Prepares a tree with a different pipeline, so that the next run has to remove a directory and add a file.
+/// Prepares a tree with a different pipeline, and deletes a file. So the next run has to remove a directory and to
+/// restore the file.
 fn prepare_other(world: &World, pipeline: &str) {
     let other = pipeline.replace("public:\n", "public:\n  before/: { empty: true }\n");
     assert_ne!(other, pipeline);

@@ -78,7 +78,7 @@ impl World {
         source.parent().expect("a directory").to_owned()
     }
 
-    /// Prepares the competition without a fault, and returns the tree. Asserts that no other files are left.
+    /// Prepares the competition without a fault, and returns the tree. Asserts that no temporary files are left.
     #[track_caller]
     pub fn prepare_well(&self, note: &dyn std::fmt::Display) -> Snapshot {
         self.sandbox.bundle(&self.id, &self.bundle);

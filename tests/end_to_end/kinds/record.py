@@ -221,7 +221,7 @@ def pandas_json():
         piece.insert(0, "piece", number)
     pd.concat(pieces)[["piece", "id", "n", "w"]].to_csv(out / "texts.csv", index=False)
     (out / "texts.jsonl").write_text("".join(piece.drop(columns="piece").to_json(orient="records", lines=True) for piece in pieces))
-    # `same`: pandas' tables have the same records as the file. `late`: the table of the last chunk has another record.
+    # pandas reads both files in chunks. It changes no record of `same`, but a record in the last chunk of `late`.
     same = [
         '{"id":5,"f":0.50,"t":"x/\\u00E9 é","b":true,"l":[1,{"a":-0.0}]}',
         '{"id":-3,"f":1e2,"t":"\\ud83c\\udf55","b":false,"l":[]}',
@@ -492,7 +492,7 @@ def functions():
 
 
 def containers():
-    """Archives whose names have wildcards, gzipped files, JSON lists as texts, and all ways to quote and end lines."""
+    """Archives selected by a pattern, gzipped files, JSON lists as texts, and all ways to quote and end lines."""
     import gzip, zipfile
     bundle, out = directories("containers")
     r = random.Random(8)
@@ -508,7 +508,7 @@ def containers():
                 (out / "flat").mkdir(exist_ok=True)
                 (out / f"flat/{shard}_{number}.txt").write_text(data)
     pd.DataFrame(sorted(rows), columns=["file", "shard", "species", "size"]).to_csv(out / "files.csv", index=False)
-    # The second archive is already unpacked.
+    # The pipeline reads `unpacked/*.tar.gz`, but the bundle contains the unpacked directories `x` and `y`.
     for shard in ("x", "y"):
         (bundle / f"unpacked/{shard}/in").mkdir(parents=True)
         (bundle / f"unpacked/{shard}/in/{shard}.txt").write_text(shard)

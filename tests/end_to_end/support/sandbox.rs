@@ -55,7 +55,7 @@ impl Sandbox {
         self.write(&format!("source/{id}.zip"), archive);
     }
 
-    /// Adds or replaces a pipeline. A submission can earn every medal on its small leaderboard.
+    /// Adds or replaces a pipeline. Its small leaderboard has thresholds for all medals.
     pub fn pipeline(&self, id: &str, text: &str) {
         self.write(&format!("pipelines/{id}/pipeline.yaml"), text);
         self.write(
