@@ -62,7 +62,7 @@ class Node:
         return self.mount / "data" / ID
 
     def start(self, elsewhere=False):
-        """Starts a run, with `elsewhere` as if on a different machine."""
+        """Starts a run. If `elsewhere` is true, the run looks like one on a different machine."""
         command = [self.world.prep, "run", "-c", ID, "--skip-verification", "--no-download", "--json"]
         command += ["--source", self.world.base / "source", "--cache-dir", self.store, "--data-dir", self.mount / "data"]
         if elsewhere:

@@ -25,8 +25,9 @@ pub fn library(directory: &Path) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Starts a thread that calls `act` when an access waits at the gate, and afterwards lets the access continue.
-/// If no access reaches the gate, the thread ends with the process.
+/// Starts a thread that acts while an access waits. The library writes the path of the access to the file `gate`, and
+/// waits until the file is removed. The thread passes the path to `act`, and then removes the file.
+/// If no access waits, the thread ends with the process.
 pub fn act_at(gate: PathBuf, act: impl FnOnce(&Path) + Send + 'static) {
     thread::spawn(move || {
         loop {

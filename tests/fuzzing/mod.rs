@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Longer inputs, in bytes, are truncated, because they take more time, but find no more bugs.
+/// Maximum length of an input in bytes. Longer seeds are truncated, because they take more time, but find no more bugs.
 const LONGEST: usize = 1 << 14;
 
 /// Boundary values of numbers and lengths, and sequences that are special in text formats.

@@ -55,7 +55,7 @@ def jpeg_grey(width, height, variant):
 
 
 def exif(size, variant, entries):
-    """A JPEG whose EXIF directory has these entries, each of 12 bytes. The next directory is again the same one."""
+    """A JPEG whose EXIF directory has these entries, each of 12 bytes. It is also its own next directory."""
     count = len(entries) // 12
     tiff = b"II*\0\x08\0\0\0" + struct.pack("<H", count & 0xFFFF) + entries + struct.pack("<I", 8)
     tiff = tiff[:65_000]

@@ -1,4 +1,4 @@
-"""Texts in other encodings, with bytes that no text has, and with lines that unpack to much more."""
+"""Texts in encodings other than UTF-8, with invalid bytes, or with lines a thousand times longer than packed."""
 
 from archives import zipped
 

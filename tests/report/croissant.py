@@ -31,7 +31,7 @@ def main():
                     if [field.name for field in records.fields] != header:
                         found.append(f"{name}: fields are not its columns")
                     tables += 1
-            except Exception as error:  # for any result of the package
+            except Exception as error:  # the package may raise any exception
                 found = [f"{type(error).__name__}: {error}"]
             for one in found:
                 wrong += 1

@@ -38,7 +38,7 @@ fn parent() -> Option<PathBuf> {
     Some(parent)
 }
 
-/// Sets `TOPDIR`. Other file systems neither have nor need this attribute.
+/// Sets `TOPDIR`. File systems other than ext4 neither have nor need this attribute.
 #[cfg(target_os = "linux")]
 fn spread(directory: &std::path::Path) {
     use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};

@@ -13,7 +13,8 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until a process has opened the file, or files below the directory, this many times.
+/// Waits until a process has `times` open file descriptors for the file `path`, or for files below the directory
+/// `path`.
 #[track_caller]
 pub fn wait_until_open(process: u32, path: &Path, times: usize) {
     if cfg!(not(target_os = "linux")) {

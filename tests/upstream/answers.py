@@ -27,7 +27,7 @@ FIELDS = ["id", "name", "competition_type", "answers", "gold_submission", "sampl
 
 
 def dump(cases, data, case, out):
-    """Runs in both interpreters, and prints all results as JSON."""
+    """Runs in both interpreters, and writes all results to `out` as JSON."""
     from mlebench.data import is_dataset_prepared
     from mlebench.grade import grade_csv, validate_submission
     from mlebench.registry import registry

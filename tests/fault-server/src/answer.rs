@@ -13,7 +13,7 @@ use crate::fault::Kind;
 /// The body of a response. After an error of the body, the server cuts the connection.
 pub(crate) type Body = BoxBody<Bytes, std::io::Error>;
 
-/// A web page, as a login form or a proxy sends.
+/// A web page such as a login form, which a proxy may send.
 pub(crate) const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please sign in.</body></html>\n";
 
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {

@@ -148,7 +148,7 @@ impl Bundle {
         }
     }
 
-    /// Computes no digest, because the bundle is too long. The ETag depends on the length.
+    /// Creates a bundle that is too long to compute its digest. Its ETag depends on its length.
     pub fn without_digest(id: &str, content: Content) -> Bundle {
         Bundle {
             id: id.to_owned(),

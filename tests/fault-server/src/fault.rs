@@ -63,7 +63,7 @@ impl Kind {
         matches!(self, Kind::StopAfterHead | Kind::Silence)
     }
 
-    /// Returns a fault with this status and an empty body.
+    /// Returns a fault with this status and a short text as body.
     pub fn status(code: u16) -> Kind {
         Kind::Status {
             code,
@@ -109,7 +109,7 @@ impl Fault {
         }
     }
 
-    /// Creates a fault that happens once, at the first request.
+    /// Creates a fault that happens once, at the first request that matches `at`.
     pub fn at(at: At, kind: Kind) -> Fault {
         Fault {
             kind,

@@ -32,8 +32,9 @@ pub(crate) struct State {
     pub(crate) bundles: Vec<Bundle>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) log: Vec<Request>,
-    /// The number of issued signatures, and the number of the first valid signature.
+    /// Number of issued signatures. A signature contains its index, from 0.
     pub(crate) signatures: usize,
+    /// Signatures below this index are no longer valid.
     pub(crate) first_valid: usize,
     /// Used signatures, if each signature serves a single request.
     pub(crate) used: HashSet<String>,

@@ -37,7 +37,7 @@ pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Respons
     Some(answer)
 }
 
-/// Returns the response with a bundle or a range, before faults.
+/// Returns the response without faults: the bundle, or the range of it.
 pub(crate) fn send(
     state: &State,
     id: &str,
@@ -179,9 +179,13 @@ fn member(state: &State, id: &str, name: &str, entry: &log::Request) -> Response
 /// The differences between a response with faults and the correct response.
 struct ResponseFaults {
     ignore_range: bool,
+    /// Number of bytes by which `Content-Range` is wrong.
     shift: u64,
+    /// Whether the response has no `Content-Range`.
     bare: bool,
+    /// The byte of the bundle before which the response ends.
     end: u64,
+    /// Maximum length of a requested range, in bytes.
     cap: u64,
     encoding: Option<String>,
     /// Whether the store sends this bundle for the first time.
