@@ -358,7 +358,7 @@ fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
         skipped("accesses cannot be made to fail");
         return;
     };
-    // Faults affect only files below `data`.
+    // Faults affect only files below `data`, so the other tree must be there, too.
     let other = sandbox
         .data()
         .join("other")

@@ -1,7 +1,7 @@
 //! Tests with malicious input: small files of every format that declare huge sizes or unpack to huge files.
 //!
 //! Each kind of file is tested in bundles of about 1 KB and about 100 KB, with default settings.
-//! The program must end with one of its exit codes, within 1 GB of memory and 30 s.
+//! The program must end with one of its exit codes, within 1 GB of memory and 30 s of processor time.
 
 use std::fs;
 use std::io::{Read, Write as _};
@@ -94,7 +94,7 @@ pub(crate) fn png(width: u32, height: u32, data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns zeros, which zlib compresses to about this number of bytes.
+/// Returns about `bytes` bytes of zlib data, which decompress to zeros.
 pub(crate) fn zlib(bytes: usize) -> Vec<u8> {
     let mut out = ZlibEncoder::new(Vec::new(), Compression::best());
     out.write_all(&vec![0; bytes * RATIO]).unwrap();
@@ -480,7 +480,7 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<CommandResult, String> {
     watch(&name, &mut sandbox.run_command(&[id]), &[0, 4, 6])
 }
 
-/// Runs a command, and ends it at a limit.
+/// Runs a command, and kills it at a limit of memory or time.
 /// Returns an error after a limit, a signal, or an exit code that is not in `codes`.
 pub(crate) fn watch(
     name: &str,

@@ -32,7 +32,7 @@
 //! held          large tables that are kept in memory and not in the cache
 //! hints         frequent mistakes of new users, and printed commands
 //! hostile       bundles with small files of every format that declare huge sizes or unpack to huge files
-//! kinds         pipelines for each kind, compared with the original libraries
+//! kinds         pipelines for each kind of table and output, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
 //! leaks         known leaks of the real bundles, planted into recorded cases
 //! handover      all ways to hand over a submission, with all kinds of paths

@@ -770,7 +770,7 @@ fn failed_run_does_not_record_its_bundle() {
     assert_eq!(fs::read(path).unwrap(), record);
 }
 
-/// Rejects a `prep.toml` that other users can write to, so that these users cannot choose the remote.
+/// `prep` rejects a `prep.toml` that other users can write to, so that these users cannot choose the remote.
 #[test]
 fn data_directory_writable_by_others_does_not_choose_the_remote() {
     use std::os::unix::fs::PermissionsExt;

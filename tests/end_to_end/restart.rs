@@ -33,7 +33,7 @@ fn restart(sandbox: &Sandbox, id: &str) {
     sandbox.write(&format!("data/{id}/prepared.json"), manifest.to_string());
 }
 
-/// Damages a file as a power loss does if the system has not yet written the file to disk.
+/// Fills a file with zeros, as a power loss can do if the system has not yet written the file to disk.
 fn truncate_published_file(sandbox: &Sandbox, id: &str, path: &str) {
     let path = sandbox.prepared(id).join(path);
     let metadata = fs::metadata(&path).expect("metadata");

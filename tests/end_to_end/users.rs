@@ -127,7 +127,7 @@ fn missing_permissions_name_the_setting() {
     ended.stderr_has(&["no permission to", "`shared` or the umask 002"]);
 }
 
-/// The permissions of its directory decide whether an object can be created or replaced, not those of the object.
+/// Whether a user can create or replace an object depends on the permissions of its directory, not of the object.
 #[test]
 fn the_directory_of_an_object_is_the_obstacle() {
     let Some(sandbox) = sandbox("the_directory_of_an_object_is_the_obstacle") else {

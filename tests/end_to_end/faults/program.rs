@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 12;
 /// Pipelines of `kinds`: one unpacks archives, and one reads and writes tables in many formats.
 const PIPELINES: [&str; 2] = ["archives", "formats"];
 
-/// Runs `prep`, and makes the access with this number fail. Also returns the number of accesses.
+/// Runs `prep`, and makes access `number` (from 0) fail, if any. Also returns how many accesses the fault can affect.
 fn run(
     world: &World,
     library: &Path,
@@ -30,8 +30,8 @@ fn run(
     run_with(&world.sandbox, &mut command, library, (fault, ""), number)
 }
 
-/// Runs a command in which access `number` to paths that contain `path` fails.
-/// Also returns the number of accesses, or 0 if a signal killed the command.
+/// Runs a command in which access `number` (from 0) to paths that contain `path` fails.
+/// Also returns how many accesses the fault can affect, or 0 if a signal killed the command.
 fn run_with(
     sandbox: &Sandbox,
     command: &mut Command,
