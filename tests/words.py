@@ -5,7 +5,7 @@
     tests/words.py PATH...      only files below these paths
     tests/words.py --count      a table: the number of findings per directory and rule
 
-Prints `path:line: text: suggestion` for each finding. The exit code is 1 if there are any.
+Prints `path:line: text: suggestion` for each finding. The exit code is 1 if there are findings.
 
 The script checks Markdown without code, and comments in Rust, Python, shell, TOML and YAML. In Rust and Python, it also
 checks string literals of at least three words, which are messages and help. It never checks `` `code` ``.

@@ -33,7 +33,7 @@ def jpeg(scans, width, height, variant, progressive=True):
     """Every scan makes a decoder visit all blocks again."""
     out = b"\xff\xd8\xff\xdb\0\x43\0" + b"\1" * 64
     out += (b"\xff\xc2" if progressive else b"\xff\xc0") + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\1\x11\0"
-    # One code of one bit: the value 0.
+    # Huffman tables with a single code of one bit, for the value 0.
     out += b"\xff\xc4\0\x14\0" + b"\1" + bytes(15) + b"\0"
     out += b"\xff\xc4\0\x14\x10" + b"\1" + bytes(15) + b"\0"
     for i in range(scans):

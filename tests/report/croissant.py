@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Validates the Croissant metadata of copies with MLCommons' own package: `croissant.py COPY...` (`pip install mlcroissant`).
 
-COPY is a directory that `prep export ID` created. Also checks that every record set has the rows of its table.
+COPY is a directory that `prep export ID` created. Also checks that every record set has the columns of its table.
 """
 
 import csv

@@ -1,7 +1,7 @@
 //! Temporary directories of tests, in different parts of the disk.
 //!
-//! ext4 without a journal does not reuse an inode for a minute. A new file searches past all freed inodes of its
-//! block group.
+//! ext4 without a journal does not reuse an inode for a minute. The creation of a file searches past all freed
+//! inodes of its block group.
 //!
 //! Directories directly below `/tmp` would share a block group, so each test would search past the files of all earlier tests.
 //! ext4 spreads directories over block groups if their parent has the attribute `TOPDIR`.

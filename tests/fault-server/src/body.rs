@@ -24,7 +24,7 @@ pub(crate) enum Interruption {
 struct State {
     content: Content,
     range: Range<u64>,
-    /// The interruptions, sorted by their byte.
+    /// The interruptions, in descending order of their byte.
     interruptions: Vec<(u64, Interruption)>,
     rate: Option<u64>,
     sent: Arc<AtomicU64>,

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use crate::bundle::Content;
 
-/// The kind of a fault. "The byte" is the one that [`At::Byte`] names, otherwise the first byte of the response.
+/// The kind of a fault. The affected byte is the one that [`At::Byte`] names, otherwise the first byte of the response.
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// Cuts the connection at the byte.
+    /// Cuts the connection at the affected byte.
     Drop,
-    /// Sends nothing for this duration, beginning at the byte.
+    /// Sends nothing for this duration, beginning at the affected byte.
     Stall(Duration),
-    /// Ends the response before the byte, with headers that state the shorter length.
+    /// Ends the response before the affected byte, with headers that state the shorter length.
     Truncate,
-    /// Flips all bits of the byte.
+    /// Flips all bits of the affected byte.
     Corrupt,
     /// Limits the rate of the connection to this number of bytes per second.
     Throttle(u64),
