@@ -282,7 +282,7 @@ fn new_bundle_with_the_same_table_runs_only_the_steps_that_read_it() {
 }
 
 #[test]
-fn archive_with_the_same_pictures_rewrites_none() {
+fn new_bundle_with_the_same_pictures_rewrites_no_file() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(50, 1).bytes());

@@ -313,7 +313,7 @@ fn a_list_without_any_file_is_an_error_that_names_the_directory() {
 }
 
 #[test]
-fn an_unreadable_record_does_not_hide_the_list() {
+fn list_shows_other_competitions_if_a_record_is_unreadable() {
     let sandbox = sandbox();
     sandbox.pipeline("second", Harbour::PIPELINE);
     // A directory cannot be read as a file, not even by root.

@@ -74,7 +74,7 @@ pub fn install(sandbox: &Sandbox, directory: &Path) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn kinds_match_the_original_libraries() {
+fn outputs_match_those_of_the_original_libraries() {
     for directory in directories() {
         let sandbox = Sandbox::new();
         let (id, _) = install(&sandbox, &directory);

@@ -156,7 +156,7 @@ fn rows_that_are_paired_by_position_are_a_warning() {
 }
 
 #[test]
-fn a_member_that_no_row_has_is_a_warning() {
+fn a_json_member_that_no_row_has_is_a_warning() {
     let rows: String = (0..40)
         .map(|at| {
             let rare = if at == 39 { ", \"rare\": 1" } else { "" };

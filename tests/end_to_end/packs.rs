@@ -242,7 +242,7 @@ fn a_valid_pack_replaces_the_installed_one() {
 }
 
 #[test]
-fn a_source_directory_is_inside_the_pack() {
+fn source_directories_are_installed_with_the_pack() {
     let sandbox = Sandbox::new();
     write_pack(&sandbox);
     let text = Harbour::PIPELINE
@@ -349,7 +349,7 @@ fn a_damaged_pack_does_not_affect_other_competitions() {
 }
 
 #[test]
-fn a_check_prepares_twice_and_compares_with_the_lock() {
+fn pack_check_prepares_twice_and_compares_with_pack_lock() {
     let sandbox = Sandbox::new();
     write_pack(&sandbox);
     fs::remove_file(sandbox.path("source/Quay.zip")).expect("removed");

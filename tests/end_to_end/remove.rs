@@ -161,7 +161,7 @@ fn one_variant_can_be_removed() {
 }
 
 #[test]
-fn a_dry_run_without_confirmation_removes_nothing() {
+fn a_dry_run_removes_nothing_even_with_yes() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     let remove = ["remove", Harbour::ID, "--dry-run", "--yes"];

@@ -134,7 +134,7 @@ fn seed_from_clock() -> u64 {
     u64::from(now.expect("a time after 1970").subsec_nanos())
 }
 
-/// Tries the seeds, and then `mutations` random mutations of them. `PREP_FUZZ` sets a time limit instead of this number.
+/// Tries the seeds, and then `mutations` random mutations of them. `PREP_FUZZ` sets a time instead of this number.
 pub fn fuzz(name: &str, seeds: &[Vec<u8>], mutations: u64, check: fn(&[u8])) {
     for input in seeds {
         attempt(name, input, check);
