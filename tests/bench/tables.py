@@ -1,4 +1,4 @@
-"""Benchmarks taxi rides, split by rows: the time, and the memory per additional row."""
+"""Benchmarks a competition that splits one table of taxi rides by rows. Measures the time, and the memory per additional row."""
 import bundles
 from measure import Row, prep
 from sized import Sized

@@ -692,8 +692,8 @@ def larger_things_have_larger_pictures(seed, _):
 
 
 @clean
-def rough_things_have_larger_files(seed, _):
-    """Noise in a picture is an intended feature. Noisy pictures compress less."""
+def noisy_pictures_have_larger_files(seed, _):
+    """Noise in a picture is an intended feature, so it is not a leak. Noisy pictures compress less, so their files are larger."""
     def make(comp, i):
         p = picture(comp.rng, 0)
         return png(np.clip(p + comp.rng.normal(0, 3 + 3 * (comp.level[i] + 1.5), p.shape), 0, 255))

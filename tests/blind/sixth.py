@@ -146,7 +146,7 @@ def lines_of_a_log_with_few_items(seed, strength, shown):
     return comp
 
 
-# ---- files of programs
+# ---- binary files that programs write: npz, SQLite and others
 
 @both
 def arrays_in_one_npz(seed, strength, shown):

@@ -760,7 +760,7 @@ fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
         .code(4);
 }
 
-/// The directories of classes are in one pattern, although files of several classes and archives have equal names.
+/// One pattern matches the directories of all classes, even if files of different classes or archives have equal names.
 #[test]
 fn directories_of_classes_become_one_table_of_files() {
     let classes = |start: usize| {

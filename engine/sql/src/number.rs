@@ -100,7 +100,7 @@ pub enum NumberError {
     #[error("the result has {0} columns, expected one")]
     Columns(usize),
     /// The result has several rows, whatever the tables contain.
-    #[error("the result has a row per {0}, expected one row")]
+    #[error("the result has one row for each {0}, expected a single row")]
     RowPer(&'static str),
     /// The result is not a number.
     #[error("the result is of the type {0}, expected a number")]

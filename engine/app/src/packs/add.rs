@@ -434,7 +434,7 @@ impl Staging {
         let is_deep = path.matches('/').count() > MAX_DEPTH;
         match self.paths.get(&path.to_lowercase()) {
             _ if is_deep => refused(format!(
-                "{} is in more than {MAX_DEPTH} directories",
+                "{} is nested more than {MAX_DEPTH} directories deep",
                 Quoted(path)
             )),
             None if self.paths.len() >= MAX_PATHS => refused(format!(

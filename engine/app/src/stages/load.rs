@@ -642,9 +642,12 @@ grade:
             ),
             (
                 "SELECT abs(a.y) FROM answers a JOIN submission s USING (id)",
-                "a row per row of a table",
+                "one row for each row of a table",
             ),
-            ("SELECT avg(y) FROM answers GROUP BY id", "a row per group"),
+            (
+                "SELECT avg(y) FROM answers GROUP BY id",
+                "one row for each group",
+            ),
             (
                 "SELECT y FROM answers a JOIN submission s ON a.id = s.id LIMIT 1",
                 "`y` is a column of several tables",

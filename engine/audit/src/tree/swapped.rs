@@ -31,8 +31,8 @@ fn length(file: &Path) -> u64 {
 /// A file with fewer bytes is not reported as a copy, because it can equal another file by chance.
 const MIN_COPIED_BYTES: u64 = 256;
 
-/// Finds copies of a different file of prep's own tree, even if the audited tree also has this content at its correct
-/// path.
+/// Finds audited files that contain the content of another path in prep's own tree. The audited tree may also have this
+/// content at its correct path.
 fn find_copied(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,

@@ -691,8 +691,9 @@ fn unquoted(constant: &str) -> String {
     text.map_or(constant.to_owned(), |text| text.replace("''", "'"))
 }
 
-/// Finds the JSON columns whose objects contain targets. If all values of such a column are objects, returns an item of
-/// `SELECT * REPLACE (...)` that removes the targets from them. Returns the names of the other columns separately.
+/// Finds the JSON columns whose objects contain targets. For each such column whose values are all objects, returns an item
+/// of `SELECT * REPLACE (...)` that removes the targets from the objects. Returns separately the names of such columns that
+/// also have other values.
 fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>, Vec<&'t str>) {
     let mut columns: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {

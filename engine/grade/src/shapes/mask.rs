@@ -45,7 +45,8 @@ impl Mask {
         if starts.smallest.min(lengths.smallest) < 1 {
             return Err("starts and lengths of at least 1");
         }
-        let one_for_two = starts.count == 2 && lengths.count == 1;
+        // NumPy broadcasts a single length over two starts.
+        let is_length_broadcast = starts.count == 2 && lengths.count == 1;
         if lengths.count != starts.count && starts.count > 2 {
             return Err("a length after each start");
         }
@@ -67,7 +68,7 @@ impl Mask {
         while let Some(start) = numbers.next() {
             let length = match numbers.next() {
                 Some(length) => length,
-                None if one_for_two => lengths.smallest,
+                None if is_length_broadcast => lengths.smallest,
                 None => break,
             };
             let low = start - 1;

@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_are_only_selected_are_not_computed_columns() {
+    fn columns_that_are_only_copied_are_not_inputs_of_computations() {
         for (text, expected) in [
             ("SELECT a, b FROM t", Some("")),
             ("SELECT * FROM t ORDER BY a", Some("a")),

@@ -36,7 +36,8 @@ pub(crate) fn needs_order_by(name: &str) -> QueryError {
 }
 
 impl Relational {
-    /// Adds a sort unless the rows are known to arrive in their order. Returns an error if the rows have no order.
+    /// Adds a sort by the order of the rows (`self.order`), unless they are known to arrive in it. Returns an error if the rows
+    /// have no order.
     pub(crate) fn arranged(self) -> Result<Relational, QueryError> {
         match &self.order {
             RowOrder::Arrival => Ok(self),

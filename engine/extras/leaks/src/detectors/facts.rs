@@ -205,8 +205,8 @@ pub(crate) fn best(
     measured.min_by(|one, other| one.gain.p.total_cmp(&other.gain.p))
 }
 
-/// Facts about the form of cells. They need a larger gain than other facts: the beginning of the fact's name, and the
-/// minimum gain. Texts by the same author often begin or quote in the same way, which is not a leak.
+/// Minimum gains of facts about the form of cells. They are larger than for other facts, because texts by the same author
+/// often begin or quote in the same way, which is not a leak. Each entry contains the beginning of a fact's name and the gain.
 const SIMILAR_FORMS: [(&str, f64); 6] = [
     ("the last punctuation mark", 0.25),
     ("how often", 0.2),
