@@ -114,8 +114,19 @@ fn manual_pages_have_sections_and_describe_all_options() {
     ] {
         assert!(main.contains(part), "{part}: {main}");
     }
+    for heading in ["ENVIRONMENT", "FILES"] {
+        assert!(
+            main.contains(&format!(".SH \"{heading}\"\n.nf\n")),
+            "{main}"
+        );
+    }
+    let see_also = ".SH \"SEE ALSO\"\n.nf\nprep\\-cache(1)\nprep(1): exit codes";
+    assert!(page("prep-cache-gc.1").contains(see_also));
     for entry in fs::read_dir(sandbox.path("man1")).expect("pages") {
-        let page = fs::read_to_string(entry.expect("entry").path()).expect("a page");
+        let path = entry.expect("entry").path();
+        let page = fs::read_to_string(&path).expect("a page");
+        let refers = page.contains("\nprep(1): exit codes, environment variables, files\n");
+        assert_eq!(refers, !path.ends_with("prep.1"), "{page}");
         assert!(!page.contains("EXTRA"), "{page}");
         // A page with this text has an option without a description.
         assert!(!page.contains("\n\n.TP"), "{page}");

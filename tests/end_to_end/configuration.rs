@@ -197,3 +197,19 @@ fn documented_exit_codes_match_the_job_scripts() {
     let listed = format!("values: [{}]", ends.join(", "));
     assert_eq!(manifest.matches(&listed).count(), 2, "{manifest}");
 }
+
+#[test]
+fn the_manual_page_lists_the_variables_of_prep() {
+    let sandbox = Sandbox::new();
+    sandbox.prep(&["completions", "man", "-o", "."]).code(0);
+    let page = fs::read_to_string(sandbox.path("prep.1")).expect("the page");
+    let own = documented("Environment variables").into_iter();
+    let own = own.filter(|name| {
+        ["PREP_", "MLE_", "XDG_"]
+            .iter()
+            .any(|own| name.starts_with(own))
+    });
+    for name in own {
+        assert!(page.contains(&format!("\n{name} ")), "{name}: {page}");
+    }
+}

@@ -226,7 +226,7 @@ fn write_pages(command: clap::Command, directory: &Path) -> Result<(), Error> {
     let mut command = with_long_help(command.disable_help_subcommand(true));
     command.build();
     std::fs::create_dir_all(directory)
-        .and_then(|()| write_page(command, directory))
+        .and_then(|()| write_page(command, &[], directory))
         .map_err(|error| Error::writing("write manual pages to", directory, &error))
 }
 
@@ -239,10 +239,30 @@ fn with_long_help(command: clap::Command) -> clap::Command {
     command.mut_subcommands(with_long_help)
 }
 
-fn write_page(mut command: clap::Command, directory: &Path) -> std::io::Result<()> {
+/// The text of `prep(1)` after the exit codes.
+const MANUAL: &str = include_str!("manual.txt");
+
+/// Writes the page of a command and those of its verbs. `parents` are the pages of the commands above it, the nearest last.
+fn write_page(
+    mut command: clap::Command,
+    parents: &[String],
+    directory: &Path,
+) -> std::io::Result<()> {
+    let page = command.get_display_name().unwrap_or(command.get_name());
+    let pages = [parents, &[format!("{page}(1)")]].concat();
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
-        write_page(verb.clone(), directory)?;
+        write_page(verb.clone(), &pages, directory)?;
     }
+    let text = command.get_after_long_help().or(command.get_after_help());
+    let text = text.map(ToString::to_string).unwrap_or_default();
+    let further = match parents {
+        [] => MANUAL.to_owned(),
+        [program, further @ ..] => {
+            let further: String = further.iter().map(|page| format!("  {page}\n")).collect();
+            format!("See also:\n{further}  {program}: exit codes, environment variables, files")
+        }
+    };
+    command = command.after_long_help(format!("{text}\n\n{further}"));
     // The page's own synopsis would list all options without their values.
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").to_owned();
