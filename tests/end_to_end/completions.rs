@@ -25,7 +25,12 @@ const SHELLS: [(&str, &[&str]); 3] = [
                 if [[ -n "$word" || ${#COMP_WORDS[@]} == $count ]]; then COMP_WORDS+=("$word"); fi
             done
             COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); if [[ "$last" == @* ]]; then word="$last"; fi
-            _clap_complete_prep prep "$word"
+            # Completes paths as Bash does after the function.
+            compopt() { case "$2" in
+                default) COMPREPLY+=($(compgen -f -- "$word")) ;;
+                dirnames) COMPREPLY+=($(compgen -d -- "$word")) ;;
+            esac; }
+            _prep prep "$word"
             for reply in "${COMPREPLY[@]}"; do printf '%s\n' "${last%"$word"}$reply"; done"#,
             "bash",
         ],
@@ -36,8 +41,11 @@ const SHELLS: [(&str, &[&str]); 3] = [
             "-f",
             "-c",
             // Makes the script the body of the function `_prep`, as zsh does at the first completion.
-            r#"compdef() { :; }; _describe() { for value in "${(@P)3}"; do print -- "$value$5"; done }
-            functions[_prep]="$(<"$1")"; shift; words=("$@"); CURRENT=$#; _prep; true"#,
+            r#"compdef() { :; }; _describe() { for value in "${(@P)3}"; do print -- "${value//\\:/:}"; done }
+            compset() { IPREFIX="$2"; PREFIX="${PREFIX#$2}"; }
+            _files() { if [[ "$1" == -/ ]]; then found=($PREFIX*(N/)); else found=($PREFIX*(N)); fi
+                for path in $found; do print -- "$IPREFIX$path"; done }
+            functions[_prep]="$(<"$1")"; shift; words=("$@"); CURRENT=$#; PREFIX="${words[-1]}"; _prep; true"#,
             "zsh",
         ],
     ),
@@ -54,6 +62,7 @@ const SHELLS: [(&str, &[&str]); 3] = [
 const CASES: &[(&[&str], &[&str])] = &[
     (&["run", "spaceship"], &["spaceship-titanic"]),
     (&["run", "own-s"], &["own-spaceships"]),
+    (&["run", "own-spaceships", "own-s"], &[]),
     (&["grade", "spaceship"], &["spaceship-titanic"]),
     (&["grade", "spaceship-titanic", "sub"], &["submission.csv"]),
     // An id is expected only once.
@@ -70,7 +79,12 @@ const CASES: &[(&[&str], &[&str])] = &[
     ),
     (&["remove", "sp"], &["spaceship-titanic"]),
     (&["remove", "own"], &[]),
-    (&["pack", "add", "ya"], &["yard/"]),
+    (&["pack", "add", "ya"], &["yard"]),
+    // A source is a directory.
+    (&["run", "--source", "ya"], &["yard"]),
+    (&["run", "--source", "sub"], &[]),
+    (&["completions", "bash", "-o", "sub"], &["submission.csv"]),
+    (&["run", "--pipelines", "yard", "ship"], &["ships"]),
     (&["report", "--grading", "sub"], &["submission.csv"]),
     (&["run", "--set", "l"], &["lite", "low"]),
     (&["run", "ya"], &["yard/ships"]),
@@ -86,7 +100,7 @@ const CASES: &[(&[&str], &[&str])] = &[
         &["diff", "random-acts-of-pizza", "v1", "fixed:1"],
         &["fixed:108"],
     ),
-    (&["run", "--source=ya"], &["--source=yard/"]),
+    (&["run", "--source=ya"], &["--source=yard"]),
     (
         &["report", "--grading", "mine=sub"],
         &["mine=submission.csv"],
@@ -98,6 +112,84 @@ const CASES: &[(&[&str], &[&str])] = &[
         &["test", "train"],
     ),
 ];
+
+/// Requests the values that complete the last of `words`. Each line of the answer contains a kind, a value and a description.
+fn answer(sandbox: &Sandbox, words: &[&str]) -> String {
+    let mut command = sandbox.command(&["--", "prep"]);
+    let command = command.args(words).env("COMPLETE", "zsh");
+    CommandResult::of(command).code(0).stdout
+}
+
+#[test]
+fn an_empty_word_is_completed_with_values_and_not_with_options() {
+    let sandbox = Sandbox::new();
+    let values = answer(&sandbox, &["run", ""]);
+    assert!(values.contains("value\tspaceship-titanic\t\n"), "{values}");
+    assert!(!values.contains("--"), "{values}");
+    assert!(answer(&sandbox, &[""]).contains("value\tgrade\tGrade"));
+    // `config` has only options.
+    assert!(answer(&sandbox, &["config", ""]).contains("value\t--remote\t"));
+    assert_eq!(
+        answer(&sandbox, &["run", "--source", ""]),
+        "directory\t\t\n"
+    );
+    let paths = answer(&sandbox, &["report", "--grading", "mine=sub"]);
+    assert_eq!(paths, "file\tmine=\t\n");
+}
+
+#[test]
+fn completions_work_despite_a_mistake_in_the_settings() {
+    let sandbox = Sandbox::new();
+    sandbox.write("prep.toml", "nonsense = [");
+    sandbox.prep(&["completions", "zsh"]).code(0);
+    sandbox.prep(&["completions", "man", "-o", "man1"]).code(0);
+    let found = answer(&sandbox, &["run", "spaceship"]);
+    assert_eq!(found, "value\tspaceship-titanic\t\n");
+}
+
+/// The shells complete paths themselves, so they keep `~` and quote special characters.
+#[test]
+fn shells_quote_the_paths_that_they_complete() {
+    let sandbox = Sandbox::new();
+    let program = sandbox.command(&[]).get_program().to_owned();
+    fs::create_dir_all(sandbox.path("bin")).expect("a directory");
+    fs::create_dir_all(sandbox.path("home/bundles of Ann")).expect("a directory");
+    std::os::unix::fs::symlink(program, sandbox.path("bin/prep")).expect("a link");
+    sandbox.write("my file.csv", "id\n");
+    let keys = "prep grade spaceship-titanic my\\ f\t\nprep plan --source ~/bun\t\nexit\n";
+    for (shell, set_up) in [
+        ("bash --norc", "source <(prep completions bash)\n"),
+        (
+            "zsh -f",
+            "autoload -Uz compinit && compinit -D -u; source <(prep completions zsh)\n",
+        ),
+    ] {
+        let name = shell.split(' ').next().unwrap_or_default();
+        let are_installed = ["script", name].iter().all(|program| {
+            let mut command = Command::new(program);
+            command.arg("--version").output().is_ok()
+        });
+        if !are_installed {
+            skipped(&format!("script or {shell} is not installed"));
+            continue;
+        }
+        let keys = sandbox.write("keys", format!("{set_up}{keys}"));
+        let mut command = Command::new("script");
+        command
+            .args(["-qec", &format!("{shell} -i"), "/dev/null"])
+            .stdin(fs::File::open(keys).expect("the keys"))
+            .current_dir(sandbox.path(""))
+            .env("HOME", sandbox.path("home"))
+            .env(
+                "PATH",
+                format!("{}:/usr/bin:/bin", sandbox.path("bin").display()),
+            );
+        let shown = CommandResult::of(&mut command).stdout;
+        for expected in [r"my\ file.csv", r"~/bundles\ of\ Ann"] {
+            assert!(shown.contains(expected), "{shell}: {shown}");
+        }
+    }
+}
 
 #[test]
 fn manual_pages_have_sections_and_describe_all_options() {
@@ -185,7 +277,7 @@ fn shells_complete_ids_paths_and_option_values() {
                 break;
             }
             let CommandResult { stdout, stderr, .. } = CommandResult::of(&mut command).code(0);
-            let lines = stdout.lines().map(str::trim);
+            let lines = stdout.lines().map(|line| line.trim().trim_end_matches('/'));
             let mut found: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
             found.sort_unstable();
             assert_eq!(found, *expected, "{shell}: {words:?}: {stderr}");

@@ -35,7 +35,16 @@ macro_rules! raise_open_files {
 pub(crate) use raise_open_files;
 
 /// Messages of the operating system about limits and file systems, each with the action to suggest.
-const SYSTEM_MESSAGES: [(&str, &str); 7] = [
+const SYSTEM_MESSAGES: [(&str, &str); 10] = [
+    (
+        "Is a directory",
+        "name a file, for example in this directory",
+    ),
+    (
+        "Not a directory",
+        "name another path, because a part of this path is a file",
+    ),
+    ("File exists", "move the file away, or name another path"),
     (
         "File too large",
         "raise the limit of file sizes (`ulimit -f`), or use a file system that allows larger files",

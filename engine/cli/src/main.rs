@@ -85,7 +85,11 @@ fn prep() -> ExitCode {
         Ok(cli) => cli,
         Err(exit) => return ExitCode::from(exit),
     };
-    let environment = Environment::of_process();
+    // Completions need no settings, so a mistake in the settings does not prevent them.
+    let environment = match &cli.verb {
+        Verb::Completions(_) => Environment::without_settings(),
+        _ => Environment::of_process(),
+    };
     let (printer, ended) = match CliSession::resolve(&cli.global, &environment, args::command) {
         Ok((session, warnings)) => {
             if session.is_shared {

@@ -173,7 +173,7 @@ impl CliSession {
         let mut places = environment.places();
         let mut chooser = Chooser {
             environment,
-            files: ConfigFiles::read(&places, None)?,
+            files: (environment.files)(&places, None)?,
             origins: Vec::new(),
         };
         let directory = |chosen: Option<PathBuf>, default: &str, help: &str| {
@@ -193,7 +193,7 @@ impl CliSession {
         )?;
         require_data_dir(&data_dir)?;
         // The data directory is now known, so its file applies to the other settings.
-        chooser.files = ConfigFiles::read(&places, Some(&data_dir))?;
+        chooser.files = (environment.files)(&places, Some(&data_dir))?;
         let store_dir = directory(
             chooser.path("cache_dir", global.cache_dir.as_ref(), CACHE_DIR, |file| {
                 &file.cache_dir
@@ -374,7 +374,11 @@ pub struct Environment {
     pub program: String,
     /// Identifies the current boot of the system.
     pub boot: Option<String>,
+    /// Reads the configuration files.
+    pub files: ReadFiles,
 }
+
+type ReadFiles = fn(&Directories, Option<&Path>) -> Result<ConfigFiles, CliError>;
 
 impl Environment {
     pub fn of_process() -> Environment {
@@ -387,6 +391,16 @@ impl Environment {
             open_files: open_files(),
             program: program_stamp(),
             boot: prep_cache::boot(),
+            files: ConfigFiles::read,
+        }
+    }
+
+    /// Same as [`of_process`](Self::of_process), without variables and configuration files, which may contain mistakes.
+    pub fn without_settings() -> Environment {
+        Environment {
+            variable: |_| None,
+            files: |_, _| Ok(ConfigFiles::default()),
+            ..Environment::of_process()
         }
     }
 }
@@ -482,6 +496,7 @@ mod tests {
             open_files: None,
             program: "p".into(),
             boot: None,
+            files: ConfigFiles::read,
         }
     }
 
