@@ -1,7 +1,6 @@
 //! Checks the environment without using the network: directories, links, locks and disk space. The command line prints
 //! the results.
 
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +16,7 @@ use crate::sealed::AnswersState;
 use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
+use crate::writable::require_writable;
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -93,23 +93,6 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     findings
 }
 
-/// Returns the suggested action for a directory that the current user may not write or create.
-fn help_if_denied(dir: &Path) -> String {
-    let closed = prep_cache::closed_directory(dir);
-    let existing = closed.or_else(|| dir.ancestors().find(|path| path.exists()));
-    let existing = existing.unwrap_or(dir);
-    let shown = existing.display();
-    match prep_cache::join_group(existing) {
-        Some(group) => group,
-        None if existing == dir || closed.is_some() => {
-            format!("change the owner or mode of {shown}, or use another directory")
-        }
-        None => format!(
-            "the directory does not exist, and you may not create it in {shown}; create it as root, or use another directory"
-        ),
-    }
-}
-
 /// Depth of the directories in the data directory to which a run writes: `PACK/ID/prepared/public`.
 const DATA_DEPTH: usize = 4;
 
@@ -183,22 +166,6 @@ fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
         return warning(text, help.to_owned());
     }
     None
-}
-
-/// Creates the directory `dir` if it does not exist, and checks that the current user can create files in it.
-pub(crate) fn require_writable(dir: &Path) -> Result<(), Error> {
-    let created = prep_cache::create_directory(dir);
-    let written = created.and_then(|()| tempfile::tempfile_in(dir).map(drop));
-    written.map_err(|error| {
-        let failed = Error::writing("write to", dir, &error);
-        match error.kind() {
-            ErrorKind::PermissionDenied => failed.help(help_if_denied(dir)),
-            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                failed.help("move the file away, or use another directory")
-            }
-            _ => failed,
-        }
-    })
 }
 
 /// Checks that locks in the directory `dir` work: a lock that is held cannot be acquired a second time.

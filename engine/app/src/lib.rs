@@ -22,6 +22,7 @@
 //! check        finds mistakes in a pipeline file, and formats the file
 //! outline      converts a pipeline to a map of its settings
 //! doctor       checks directories and disk space before a run
+//! writable     checks that directories can be written
 //! permissions  finds the bundles that a Kaggle account may download
 //! remove       deletes prepared data, bundles and cached results
 //! error        defines the error of this library: its cause, its help, and who must act
@@ -67,6 +68,7 @@ mod sealed;
 mod settings;
 mod stages;
 mod task;
+mod writable;
 
 pub use bundles::{BorrowedBundle, Lender, Note};
 pub use catalog::{

@@ -9,13 +9,13 @@ use prep_fetch::{FetchError, Network};
 use serde::Serialize;
 
 use crate::bundles::Note;
-use crate::doctor;
 use crate::error::Error;
 use crate::prepared;
 use crate::reasons::StatedReason;
 use crate::stages::load::{Competition, FurtherSource};
 use crate::stages::resolve::Plan;
 use crate::task::Task;
+use crate::writable::require_writable;
 
 /// A missing bundle, or the missing file of a further source.
 #[derive(Clone, Copy)]
@@ -247,12 +247,12 @@ impl Plan {
                 continue;
             }
             if !is_checked {
-                doctor::require_writable(&data_dir)?;
+                require_writable(&data_dir)?;
                 is_checked = true;
             }
             let own = data_dir.join(&competition.id);
             if own.exists() && !may_continue {
-                doctor::require_writable(&own)?;
+                require_writable(&own)?;
             }
         }
         Ok(())
