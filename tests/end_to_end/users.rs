@@ -321,6 +321,25 @@ fn doctor_names_directories_of_other_users() {
     shared(&sandbox, one, &["cache", "verify"]).code(0);
 }
 
+/// A bundle and a source that the user may not read are findings with owner and mode. The exit code is that of a run.
+#[test]
+fn doctor_reports_unreadable_bundles_and_sources() {
+    let Some(sandbox) = sandbox("doctor_reports_unreadable_bundles_and_sources") else {
+        return;
+    };
+    let arguments = [Harbour::ID, "--source", "source"];
+    let doctor = [&["doctor", "--offline"], &arguments[..]].concat();
+    for path in [format!("source/{}.zip", Harbour::ID), "source".to_owned()] {
+        fs::set_permissions(sandbox.path(&path), fs::Permissions::from_mode(0o600))
+            .expect("a mode");
+        let run = [&["run", "--no-download"], &arguments[..]].concat();
+        CommandResult::of(&mut as_user(&sandbox, USERS[0], &run)).code(6);
+        let found = CommandResult::of(&mut as_user(&sandbox, USERS[0], &doctor)).code(6);
+        let owner = format!("{path} belongs to user root and group root, and has mode 600");
+        found.stdout_has(&["check ", &owner, "change the owner or mode", "memory"]);
+    }
+}
+
 /// One directory that only its owner may enter does not hide the rest of the cache.
 #[test]
 fn a_closed_directory_of_the_cache_does_not_end_stat_and_verify() {

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prep_cache::{LinkMode, Store, Unwritable};
-use prep_core::{Remedy, units};
-use prep_spec::BASE_VARIANT;
+use prep_core::{Failure, Remedy, units};
+use prep_spec::{BASE_VARIANT, joined};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -27,6 +27,8 @@ pub enum Health {
     Warning,
     /// A command will fail because of the problem that the check found.
     Error,
+    /// The check only found a setting. Using the setting would need a request, which was not sent or did not succeed.
+    Unverified,
 }
 
 /// The result of a check.
@@ -40,6 +42,9 @@ pub struct CheckResult {
     /// The suggested action.
     #[serde(skip)]
     pub help: Option<Remedy>,
+    /// The kind of failure, if the check found an error.
+    #[serde(skip)]
+    pub failure: Failure,
 }
 
 impl CheckResult {
@@ -49,6 +54,7 @@ impl CheckResult {
             health,
             text: text.into(),
             help: None,
+            failure: Failure::Machine,
         }
     }
 
@@ -59,6 +65,7 @@ impl CheckResult {
     /// Returns the result of a check that found an error.
     pub fn failed(check: &'static str, error: Error) -> CheckResult {
         CheckResult {
+            failure: error.failure(),
             help: error.help,
             ..CheckResult::new(check, Health::Error, error.message)
         }
@@ -67,6 +74,13 @@ impl CheckResult {
     #[must_use]
     pub fn help(mut self, help: impl Into<Remedy>) -> CheckResult {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Sets the kind of failure, which is otherwise [`Failure::Machine`].
+    #[must_use]
+    pub fn failure(mut self, failure: Failure) -> CheckResult {
+        self.failure = failure;
         self
     }
 }
@@ -359,33 +373,40 @@ pub fn inputs(task: &Task, ids: &[String]) -> Result<(Vec<CheckResult>, bool), E
         .iter()
         .filter(|input| input.source.is_none())
         .count();
-    let findings = vec![bundles(&plan, missing, task), disk(&plan, task)?];
+    let mut findings = bundles(&plan, missing, task);
+    findings.push(disk(&plan, task)?);
     Ok((findings, missing > 0))
 }
 
-/// Opens the bundles that are on this machine. Also reports competitions that cannot be planned. `missing` is the number of
-/// bundles to download.
-fn bundles(plan: &Plan, missing: usize, task: &Task) -> CheckResult {
+/// Opens the bundles that are on this machine. Returns a result for each kind of failure, with the bundles that cannot be read
+/// and the competitions that cannot be planned. `missing` is the number of bundles to download.
+fn bundles(plan: &Plan, missing: usize, task: &Task) -> Vec<CheckResult> {
+    let check = "bundles";
     let competitions = plan.all.competitions.iter();
     let with_bundle = competitions.filter(|one| one.pipeline.bundle.is_some());
     let paths = with_bundle.clone().filter_map(|one| one.bundle.as_ref());
     let files = paths.clone().filter(|path| path.is_file());
     let limits = task.settings.inspection_limits(1);
     let failed = files.filter_map(|path| crate::bundles::list(path, &limits).err());
-    let refused = plan.refused.iter().map(|(_, error)| error.message.clone());
-    let failed = failed.map(|error| error.message).chain(refused);
-    let failed: Vec<String> = failed.collect();
+    let refused = plan.refused.iter().map(|(_, error)| error.clone());
+    let mut failed: Vec<Error> = failed.chain(refused).collect();
     let mut text = format!("{} of {} found", paths.count(), with_bundle.count());
     if missing > 0 {
         text.push_str(&format!(", {missing} must be downloaded"));
     }
-    let health = match failed.is_empty() {
-        true => Health::Ok,
-        false => Health::Error,
-    };
-    let text = [vec![text], failed].concat().join("; ");
-    CheckResult::new("bundles", health, text)
+    let mut findings = vec![CheckResult::ok(check, text)];
+    while let Some(first) = failed.first().cloned() {
+        let is_same = |error: &Error| error.failure() == first.failure();
+        let (same, other) = failed.into_iter().partition::<Vec<_>, _>(is_same);
+        let message = joined(same.into_iter().map(|error| error.message), MAX_ERRORS);
+        findings.push(CheckResult::failed(check, Error { message, ..first }));
+        failed = other;
+    }
+    findings
 }
+
+/// Maximum number of errors of bundles that are listed for a kind of failure.
+const MAX_ERRORS: usize = 10;
 
 fn disk(plan: &Plan, task: &Task) -> Result<CheckResult, Error> {
     let check = "disk";

@@ -83,11 +83,26 @@ impl Error {
         let message = format!("cannot {what} {}: {cause}", path.display());
         let found = Error::new(failure, message);
         match error.kind() {
-            ErrorKind::PermissionDenied => found.help(
-                "change the owner or mode of the path or of a directory above it, or ask its owner",
-            ),
+            ErrorKind::PermissionDenied => found.denied(path),
             _ => found,
         }
+    }
+
+    /// Adds the owner and mode of the file or directory that prevents the current user from reading `path`.
+    #[must_use]
+    pub(crate) fn denied(self, path: &Path) -> Error {
+        let closed = path.parent().and_then(prep_cache::closed_directory);
+        let place = closed.unwrap_or(path);
+        let described = prep_cache::ownership(place);
+        let described = described.unwrap_or_else(|| place.display().to_string());
+        let help = prep_cache::join_group(place).unwrap_or_else(|| {
+            format!(
+                "change the owner or mode of {}, or ask its owner",
+                place.display()
+            )
+        });
+        let message = format!("{}; {described}", self.message);
+        Error { message, ..self }.help(help)
     }
 
     /// Same as [`Error::reading`] for a pipeline, but text that is not UTF-8 is a mistake in the pipeline.

@@ -46,12 +46,7 @@ pub(crate) fn unreadable(id: &str, error: &ManifestError) -> Error {
             Error::new(Failure::Input, message).help(Remedy::PrepareAgain { id: id.to_owned() })
         }
         ManifestError::Io { path, cause, .. } if cause.kind() == ErrorKind::PermissionDenied => {
-            let parent = path.parent().unwrap_or(path);
-            let place = prep_cache::closed_directory(parent).unwrap_or(path);
-            let described = prep_cache::ownership(place).unwrap_or_default();
-            let help = prep_cache::join_group(place)
-                .unwrap_or_else(|| format!("change the owner or mode of {}", place.display()));
-            Error::new(Failure::Machine, format!("{message}; {described}")).help(help)
+            Error::new(Failure::Machine, message).denied(path)
         }
         _ => Error::new(Failure::Machine, message)
             .help("remove this file and prepare the competition again"),

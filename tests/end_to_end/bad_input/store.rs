@@ -155,7 +155,7 @@ fn garbled_manifest_does_not_mark_a_tree_as_prepared() {
         if name == "prepared.json" {
             let listed = sandbox.prep(&["list", Harbour::ID]).code(4);
             listed.stdout_has(&["unreadable", "is damaged", "run `prep run harbour`"]);
-            let found = sandbox.prep(&["doctor", "--offline"]).code(6);
+            let found = sandbox.prep(&["doctor", "--offline"]).code(4);
             found.stdout_has(&["is damaged", "prepared: run `prep run harbour`"]);
             let grade = ["grade", Harbour::ID, "x.csv"];
             sandbox.prep(&grade).code(4).stderr_has(&["is damaged"]);

@@ -418,7 +418,7 @@ fn doctor_requires_credentials_only_for_missing_bundles() {
     world.sandbox.bundle(Harbour::ID, b"not an archive");
     doctor()
         .code(4)
-        .stdout_has(&["1 of 1 found; the bundle ", "source/harbour.zip: "]);
+        .stdout_has(&["1 of 1 found\n", "error    the bundle source/harbour.zip: "]);
 }
 
 /// Kaggle lists file sizes even for accounts that have not accepted the rules.

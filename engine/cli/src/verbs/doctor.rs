@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use prep_app::doctor::{CheckResult, Health};
 use prep_app::{Permission, PermissionCheck, Remedy, RememberedOptions, doctor};
-use prep_core::{Cancel, units};
+use prep_core::{Cancel, Failure, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
 use prep_remote::SigningKey;
 use rustix::process::{Resource, getrlimit};
@@ -33,6 +33,8 @@ Examples:
 
 With an ID or a set, prep also checks the rules of the competitions and the disk space that they need. This takes one or two \
 seconds per competition; `prep fetch --check-rules` shows the details.
+
+The state `unverified` means that prep found a setting, but no request has used it successfully, for example with --offline.
 
 The exit code is 0 if there is no error, even if there are warnings.")]
 pub struct DoctorArgs {
@@ -65,12 +67,18 @@ struct Findings {
 }
 
 impl Findings {
-    /// Adds a result. `exit` applies if the result is an error.
-    fn add(&mut self, finding: CheckResult, exit: Exit) {
+    fn add(&mut self, finding: CheckResult) {
         if finding.health == Health::Error {
-            self.exits.push(exit);
+            self.exits.push(Exit::from_failure(finding.failure));
         }
         self.all.push(finding);
+    }
+
+    /// Marks checks as successful that only found a setting, because a request with this setting succeeded.
+    fn verify(&mut self) {
+        let unverified = self.all.iter_mut();
+        let unverified = unverified.filter(|finding| finding.health == Health::Unverified);
+        unverified.for_each(|finding| finding.health = Health::Ok);
     }
 
     /// Adds a failed check with the error's suggested action.
@@ -84,7 +92,10 @@ impl Findings {
             help: error.help.map(Remedy::from),
             ..CheckResult::new(check, health, error.message)
         };
-        self.add(finding, error.exit);
+        if health == Health::Error {
+            self.exits.push(error.exit);
+        }
+        self.all.push(finding);
     }
 }
 
@@ -103,7 +114,15 @@ impl DoctorArgs {
         }
         let (inputs, needs_download) = match ids.is_empty() {
             true => (Vec::new(), true),
-            false => self.inputs(session, &ids, purpose)?,
+            false => match self.inputs(session, &ids, purpose) {
+                // The selection contains a mistake.
+                Err(error) if error.exit == Exit::Usage => return Err(error),
+                Err(error) => {
+                    findings.failed("bundles", error);
+                    (Vec::new(), true)
+                }
+                Ok(found) => found,
+            },
         };
         let mut of_remote = Findings::default();
         // A remote may have the bundles and results, so a machine that uses one needs no credentials of Kaggle.
@@ -118,29 +137,25 @@ impl DoctorArgs {
             self.kaggle(session, &network, &ids, &cancel, &mut findings)?;
         }
         for finding in doctor::file_systems(&session.settings) {
-            findings.add(finding, Exit::Machine);
+            findings.add(finding);
         }
         match session.catalog() {
             Ok(catalog) => {
                 for finding in doctor::prepared_data(&session.settings, &catalog) {
-                    findings.add(finding, Exit::Machine);
+                    findings.add(finding);
                 }
             }
             Err(error) => findings.failed("pipelines", error),
         }
         if ids.is_empty() {
-            findings.add(doctor::free_space(&session.settings), Exit::Machine);
+            findings.add(doctor::free_space(&session.settings));
         }
         findings.all.extend(doctor::quarantine(&session.settings));
         for finding in inputs {
-            let exit = match finding.check {
-                "bundles" => Exit::Input,
-                _ => Exit::Machine,
-            };
-            findings.add(finding, exit);
+            findings.add(finding);
         }
-        findings.add(open_files(session), Exit::Machine);
-        findings.add(memory(session), Exit::Machine);
+        findings.add(open_files(session));
+        findings.add(memory(session));
         findings.all.append(&mut of_remote.all);
         findings.exits.append(&mut of_remote.exits);
         show(session, &findings.all)?;
@@ -190,7 +205,8 @@ impl DoctorArgs {
         };
         match network.account(cancel) {
             Ok(account) => {
-                findings.add(account_check(&account), Exit::Input);
+                findings.verify();
+                findings.add(account_check(&account));
                 findings.all.extend(clock(&account));
             }
             Err(error) => {
@@ -213,7 +229,7 @@ impl DoctorArgs {
             Err(error) => return findings.failed(check, error),
         };
         if remote.url.is_none() {
-            findings.add(CheckResult::ok(check, "not configured"), Exit::Success);
+            findings.add(CheckResult::ok(check, "not configured"));
             // Users sign reports without a remote, too. Without a remote, several keys are not an error.
             let all = session.places.keys();
             let all = all.map(|directory| SigningKey::all(&directory));
@@ -241,7 +257,7 @@ impl DoctorArgs {
                 let text =
                     format!("`trusted` in {origin} names `{id}`, which is not a competition");
                 let finding = CheckResult::new("trusted", Health::Warning, text);
-                findings.add(finding.help(Remedy::ListCompetitions), Exit::Success);
+                findings.add(finding.help(Remedy::ListCompetitions));
             }
         }
         let trusted = units::count(remote.trusted.len() as u64, "trusted key");
@@ -249,12 +265,13 @@ impl DoctorArgs {
             Ok(linked) => linked.settings.remote,
             Err(error) => return findings.failed(check, error),
         };
-        let state = match link.filter(|_| !self.offline).map(|link| link.sources()) {
-            Some(Ok(_)) => "reachable",
+        let (health, state) = match link.filter(|_| !self.offline).map(|link| link.sources()) {
+            Some(Ok(_)) => (Health::Ok, "reachable"),
             Some(Err(error)) => {
-                return findings.add(CheckResult::failed(check, error.into()), Exit::Away);
+                let failed = CheckResult::failed(check, error.into());
+                return findings.add(failed.failure(Failure::Away));
             }
-            None => "not contacted",
+            None => (Health::Unverified, "not contacted"),
         };
         let address = remote.url.as_ref();
         let address = address.and_then(|(url, _)| prep_remote::Address::parse(url).ok());
@@ -263,11 +280,11 @@ impl DoctorArgs {
         if let (Some(_), Some(found)) = (&key, &found)
             && let Some(finding) = doctor::unwritable(check, found)
         {
-            return findings.add(finding, Exit::Machine);
+            return findings.add(finding);
         }
         let text = format!("{state}; {signing}, {trusted}");
-        findings.add(CheckResult::ok(check, text), Exit::Success);
-        findings.remote_answers = state == "reachable";
+        findings.add(CheckResult::new(check, health, text));
+        findings.remote_answers = health == Health::Ok;
     }
 }
 
@@ -290,20 +307,20 @@ fn credentials(session: &CliSession, are_optional: bool, findings: &mut Findings
                 text.push_str(&format!("; not used: {}", others.join(", ")));
             }
             let finding = match found.warnings.is_empty() {
-                true => CheckResult::ok(check, text),
+                true => CheckResult::new(check, Health::Unverified, text),
                 false => {
                     CheckResult::new(check, Health::Warning, text).help(found.warnings.join("; "))
                 }
             };
-            findings.add(finding, Exit::Success);
+            findings.add(finding);
         }
     }
 }
 
-/// Reports the proxy of connections to Kaggle, and whether it and the certificates can be used.
+/// Reports the proxy of connections to Kaggle. Checks whether its address and the certificates are valid.
 fn connection(session: &CliSession, findings: &mut Findings) {
     match session.places.proxies().find(&session.kaggle.endpoint) {
-        Ok(Some(proxy)) => findings.add(CheckResult::ok("proxy", proxy), Exit::Success),
+        Ok(Some(proxy)) => findings.add(CheckResult::new("proxy", Health::Unverified, proxy)),
         Ok(None) => {}
         Err(error) => findings.failed("proxy", error),
     }
@@ -368,13 +385,13 @@ fn rules(
     let answers = check.run(&competitions, |_| {})?;
     let mut refused = Vec::new();
     let (mut granted, mut not_checked) = (0, 0);
-    let mut exit = Exit::Input;
+    let mut failure = Failure::Input;
     for (id, answer) in ids.iter().zip(&answers) {
         match answer {
             Permission::Granted { .. } => granted += 1,
             Permission::NotRequested => not_checked += 1,
             Permission::Refused(error) => {
-                exit = Exit::from_failure(error.failure());
+                failure = error.failure();
                 refused.push(id.as_str());
             }
         }
@@ -388,10 +405,11 @@ fn rules(
         false => {
             text.push_str(&format!("; not {}", refused.join(", ")));
             CheckResult::new("rules", Health::Error, text)
+                .failure(failure)
                 .help("run `prep fetch --check-rules` with the same selection")
         }
     };
-    findings.add(finding, exit);
+    findings.add(finding);
     Ok(())
 }
 
@@ -468,6 +486,7 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
             Health::Ok => "ok",
             Health::Warning => "warning",
             Health::Error => "error",
+            Health::Unverified => "unverified",
         };
         table.row(vec![
             finding.check.to_owned(),
