@@ -450,7 +450,11 @@ fn missing_root_certificates_have_a_remedy() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&["fetch", "spaceship-titanic"]);
     command.env("KAGGLE_API_TOKEN", "token");
-    command.env("SSL_CERT_DIR", "/none");
+    let without_certificate = "-----BEGIN CERTIFICATE-----";
+    command.env(
+        "SSL_CERT_FILE",
+        sandbox.write("truncated.pem", without_certificate),
+    );
     let ended = CommandResult::of(&mut command).code(6);
     ended.stderr_has(&["certificates of servers", "ca-certificates"]);
 }
@@ -469,14 +473,30 @@ fn the_advice_after_a_lost_record_names_its_options() {
     ]);
 }
 
-/// The library that verifies certificates ignores a file that it cannot use, so `prep` checks the file first.
+/// The library that verifies certificates ignores files and directories that it cannot use, so `prep` checks them first.
 #[test]
-fn an_unusable_file_of_certificates_is_an_error() {
+fn unusable_certificates_are_an_error() {
     let sandbox = Sandbox::new();
     let empty = sandbox.write("empty.pem", "");
-    for (path, reason) in [
-        (sandbox.path("gone.pem"), "cannot be read: No such file"),
-        (empty, "contains no certificate"),
+    fs::create_dir(sandbox.path("certificates")).expect("a directory");
+    sandbox.write("certificates/readme", "");
+    for (variable, path, reason) in [
+        (
+            "SSL_CERT_FILE",
+            sandbox.path("gone.pem"),
+            "cannot be read: No such file",
+        ),
+        ("SSL_CERT_FILE", empty, "contains no certificate"),
+        (
+            "SSL_CERT_DIR",
+            sandbox.path("gone"),
+            "cannot be read: No such file",
+        ),
+        (
+            "SSL_CERT_DIR",
+            sandbox.path("certificates"),
+            "contains no certificate",
+        ),
     ] {
         for words in [
             "fetch spaceship-titanic",
@@ -485,13 +505,34 @@ fn an_unusable_file_of_certificates_is_an_error() {
             let words: Vec<&str> = words.split(' ').collect();
             let mut command = sandbox.command(&words);
             command.env("KAGGLE_API_TOKEN", "token");
-            command.env("SSL_CERT_FILE", &path);
+            command.env(variable, &path);
             let ended = CommandResult::of(&mut command).code(6);
             let shown = format!("{}{}", ended.stdout, ended.stderr);
-            assert!(shown.contains(reason), "{shown}");
-            assert!(shown.contains("unset SSL_CERT_FILE"), "{shown}");
+            let named = format!("{variable} names {}, which {reason}", path.display());
+            assert!(shown.contains(&named), "{shown}");
+            assert!(shown.contains(&format!("unset {variable}")), "{shown}");
         }
     }
+}
+
+/// Without a request, `doctor` cannot know whether a proxy or credentials work.
+#[test]
+fn doctor_marks_settings_that_no_request_has_used() {
+    let sandbox = Sandbox::new();
+    let doctor = |proxy: &str| {
+        let mut command = sandbox.command(&["doctor", "--offline"]);
+        command
+            .env("KAGGLE_API_TOKEN", "token")
+            .env("HTTPS_PROXY", proxy);
+        CommandResult::of(&mut command)
+    };
+    let found = doctor("http://127.0.0.1:9").code(0);
+    found.stdout_has(&[
+        "credentials  unverified  KAGGLE_API_TOKEN",
+        "proxy        unverified  http://127.0.0.1:9",
+    ]);
+    let found = doctor("socks5://127.0.0.1:9").code(6);
+    found.stdout_has(&["SOCKS proxies are not supported"]);
 }
 
 /// An option that has no effect in a form of the command is an error.

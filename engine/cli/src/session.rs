@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use prep_app::{RememberedOptions, Settings};
-use prep_fetch::{CredentialsError, FetchError, FoundCredentials, Proxies, check_certificate_file};
+use prep_fetch::{CredentialsError, FetchError, FoundCredentials, Proxies, check_certificates};
 
 use crate::error::{CliError, Exit};
 use crate::output::printer::Printer;
@@ -72,9 +72,15 @@ impl Directories {
 
     /// Checks the certificates that the environment names. macOS uses its keychain instead.
     pub fn check_certificates(&self) -> Result<(), FetchError> {
-        match self.text("SSL_CERT_FILE") {
-            Some(path) if cfg!(not(target_os = "macos")) => check_certificate_file(path.as_ref()),
-            _ => Ok(()),
+        let (file, directories) = (self.text("SSL_CERT_FILE"), self.text("SSL_CERT_DIR"));
+        match (file, directories) {
+            _ if cfg!(target_os = "macos") => Ok(()),
+            (Some(file), _) => check_certificates("SSL_CERT_FILE", vec![file.into()]),
+            (None, Some(paths)) => {
+                let paths = std::env::split_paths(&paths).collect();
+                check_certificates("SSL_CERT_DIR", paths)
+            }
+            (None, None) => Ok(()),
         }
     }
 

@@ -163,8 +163,11 @@ pub enum FetchError {
     NotAllowed,
     #[error("cannot set up downloads: {cause}")]
     Setup { cause: String },
-    #[error("the certificate of {host} is not valid: {cause}")]
-    Certificate { host: String, cause: String },
+    #[error("the certificate of {host} is not valid: {fault}")]
+    Certificate {
+        host: String,
+        fault: CertificateFault,
+    },
     #[error("the proxy {proxy} does not connect to {host}: {cause}")]
     Proxy {
         host: String,
@@ -176,8 +179,12 @@ pub enum FetchError {
         variable: &'static str,
         value: String,
     },
-    #[error("SSL_CERT_FILE names {path}, which {reason}")]
-    CertificateFile { path: PathBuf, reason: String },
+    #[error("{variable} names {path}, which {reason}")]
+    CertificateFile {
+        variable: &'static str,
+        path: PathBuf,
+        reason: String,
+    },
     /// The certificates of servers cannot be checked, for example because the system has no root certificates.
     #[error("cannot check the certificates of servers: {cause}")]
     Certificates { cause: String },
@@ -300,22 +307,19 @@ impl FetchError {
             FetchError::Certificates { .. } => {
                 "install the root certificates of the system (Debian: `apt install ca-certificates`), or set SSL_CERT_FILE".into()
             }
-            FetchError::Certificate { .. } => {
-                "if a proxy decrypts the connections of this network, set SSL_CERT_FILE to a PEM file that contains the certificate \
-                 of its authority (CA), or add this certificate to those of the system; also check the clock"
-                    .into()
-            }
+            FetchError::Certificate { fault, .. } => fault.remedy().into(),
             FetchError::Proxy { .. } => {
-                "permit this host in the proxy, write user and password into HTTPS_PROXY (http://USER:PASSWORD@HOST:PORT), or \
+                "permit this host in the proxy, check that the proxy can reach it, write user and password into HTTPS_PROXY (http://USER:PASSWORD@HOST:PORT), or \
                  exclude the host with NO_PROXY"
                     .into()
             }
             FetchError::ProxyAddress { variable, .. } => {
-                format!("set {variable} to an address such as http://proxy.lab.org:3128, or unset it").into()
+                format!("set {variable} to an address such as http://proxy.lab.org:3128, or unset it; SOCKS proxies are not supported").into()
             }
-            FetchError::CertificateFile { .. } => {
-                "name a PEM file that contains the certificates of the trusted authorities (CA), or unset SSL_CERT_FILE".into()
-            }
+            FetchError::CertificateFile { variable, .. } => format!(
+                "set {variable} to PEM files with the certificates of the trusted authorities (CA), or unset {variable}"
+            )
+            .into(),
             FetchError::NoValidator { .. } => "download the entire file".into(),
             FetchError::NoFile { .. } => {
                 "correct the address of the file in the pipeline".into()
@@ -399,8 +403,11 @@ pub enum Trouble {
         unanswered: Option<Duration>,
     },
     /// The request is not repeated, because the host would send the same certificate.
-    #[error("the certificate of {host} is not valid: {cause}")]
-    Certificate { host: String, cause: String },
+    #[error("the certificate of {host} is not valid: {fault}")]
+    Certificate {
+        host: String,
+        fault: CertificateFault,
+    },
     /// The request is not repeated, because the proxy would refuse again.
     #[error("the proxy {proxy} does not connect to {host}: {cause}")]
     Proxy {
@@ -509,11 +516,64 @@ impl Trouble {
     }
 }
 
+/// The reason why the certificate of a server was rejected.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "the messages describe the variants")]
+pub enum CertificateFault {
+    #[error("no trusted authority (CA) issued it")]
+    UnknownIssuer,
+    #[error("it has expired, or is not valid yet")]
+    OtherTime,
+    #[error("it was issued for another host")]
+    OtherHost,
+    #[error("it is the certificate of an authority (CA), which a server must not use as its own")]
+    Authority,
+    #[error("{0}")]
+    Other(String),
+}
+
+impl CertificateFault {
+    fn remedy(&self) -> &'static str {
+        match self {
+            CertificateFault::OtherTime => {
+                "check the clock of this machine; if it is right, the server or a proxy needs a new certificate"
+            }
+            CertificateFault::OtherHost => {
+                "check the address; a proxy or a login page may answer in place of this host"
+            }
+            CertificateFault::Authority => {
+                "let the authority issue a certificate for the server or proxy (with `CA:FALSE`), and install that one"
+            }
+            CertificateFault::UnknownIssuer | CertificateFault::Other(_) => {
+                "if a proxy decrypts the connections of this network, set SSL_CERT_FILE to a PEM file that contains the certificate \
+                 of its authority (CA), or add this certificate to those of the system"
+            }
+        }
+    }
+}
+
 /// Returns the reason if the certificate of a server was rejected.
-pub(crate) fn rejected_certificate(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+pub(crate) fn rejected_certificate(
+    error: &(dyn std::error::Error + 'static),
+) -> Option<CertificateFault> {
+    use rustls::CertificateError as Reason;
     let mut causes = prep_core::causes(error).filter_map(|one| one.downcast_ref());
     causes.find_map(|cause| match cause {
-        rustls::Error::InvalidCertificate(reason) => Some(reason.to_string()),
+        rustls::Error::InvalidCertificate(reason) => Some(match reason {
+            Reason::UnknownIssuer => CertificateFault::UnknownIssuer,
+            Reason::Expired
+            | Reason::ExpiredContext { .. }
+            | Reason::NotValidYet
+            | Reason::NotValidYetContext { .. } => CertificateFault::OtherTime,
+            Reason::NotValidForName | Reason::NotValidForNameContext { .. } => {
+                CertificateFault::OtherHost
+            }
+            // The type of this error is that of a crate below `rustls`.
+            Reason::Other(error) if error.to_string() == "CaUsedAsEndEntity" => {
+                CertificateFault::Authority
+            }
+            reason => CertificateFault::Other(reason.to_string()),
+        }),
         _ => None,
     })
 }
@@ -567,11 +627,23 @@ mod tests {
 
     #[test]
     fn a_rejected_certificate_is_found_inside_of_io_errors() {
-        let reason = rustls::CertificateError::UnknownIssuer;
-        let error = io::Error::other(rustls::Error::InvalidCertificate(reason.clone()));
-        assert_eq!(rejected_certificate(&error), Some(reason.to_string()));
-        let error = io::Error::other(error);
-        assert_eq!(rejected_certificate(&error), Some(reason.to_string()));
+        let authority = io::Error::other("CaUsedAsEndEntity");
+        let authority = rustls::OtherError(std::sync::Arc::new(authority));
+        for (reason, fault) in [
+            (
+                rustls::CertificateError::UnknownIssuer,
+                CertificateFault::UnknownIssuer,
+            ),
+            (
+                rustls::CertificateError::Other(authority),
+                CertificateFault::Authority,
+            ),
+        ] {
+            let error = io::Error::other(rustls::Error::InvalidCertificate(reason));
+            assert_eq!(rejected_certificate(&error), Some(fault.clone()));
+            let error = io::Error::other(error);
+            assert_eq!(rejected_certificate(&error), Some(fault));
+        }
         let refused = io::Error::from(ErrorKind::ConnectionRefused);
         assert_eq!(rejected_certificate(&refused), None);
     }

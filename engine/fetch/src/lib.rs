@@ -81,11 +81,11 @@ pub use credentials::{
     CredentialVariables, CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin,
     Secret, find_credentials,
 };
-pub use error::{FetchError, Trouble};
+pub use error::{CertificateFault, FetchError, Trouble};
 pub use network::{LazyNetwork, Network};
 pub use options::{Clock, DownloadOptions, ENDPOINT, WaitReport, Watcher};
 pub use prep_cache::free_space;
 pub use wire::calls::Protocol;
 pub use wire::proxy::Proxies;
 pub use wire::queries::{Account, DataFile, DataSummary};
-pub use wire::shared::check_certificate_file;
+pub use wire::shared::check_certificates;

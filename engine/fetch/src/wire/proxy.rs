@@ -88,7 +88,9 @@ pub(crate) fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<&'sta
         "tunnel error: proxy authorization required" => {
             Some("it requires a user name and a password (407)")
         }
-        "tunnel error: unsuccessful" => Some("it answered with an error, such as status 403"),
+        "tunnel error: unsuccessful" => Some(
+            "it answered with an error status, such as 403 (not permitted) or 502 (it cannot reach the host)",
+        ),
         _ => None,
     })
 }

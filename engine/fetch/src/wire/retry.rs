@@ -75,8 +75,8 @@ impl Retry {
             })
         };
         let trouble = match trouble {
-            Trouble::Certificate { host, cause } => {
-                return Err(FetchError::Certificate { host, cause });
+            Trouble::Certificate { host, fault } => {
+                return Err(FetchError::Certificate { host, fault });
             }
             Trouble::Proxy { host, proxy, cause } => {
                 return Err(FetchError::Proxy { host, proxy, cause });
@@ -218,6 +218,7 @@ impl RateLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::CertificateFault;
 
     fn options() -> DownloadOptions {
         DownloadOptions {
@@ -258,7 +259,7 @@ mod tests {
     fn certificate() -> Trouble {
         Trouble::Certificate {
             host: "h".into(),
-            cause: "UnknownIssuer".into(),
+            fault: CertificateFault::UnknownIssuer,
         }
     }
 

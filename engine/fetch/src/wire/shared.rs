@@ -4,7 +4,8 @@
 //! that has never responded usually does not exist, so requests to it fail soon.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -134,18 +135,38 @@ impl Drop for Shared {
     }
 }
 
-/// Checks the file that `SSL_CERT_FILE` names. The verifier of certificates ignores a file that it cannot use.
+/// Checks the file of certificates that `SSL_CERT_FILE` names, or the directories that `SSL_CERT_DIR` names. The verifier of
+/// certificates ignores files and directories that it cannot use.
 ///
 /// # Errors
-/// [`FetchError::CertificateFile`] if the file cannot be read, or contains no certificate.
-pub fn check_certificate_file(path: &Path) -> Result<(), FetchError> {
-    let reason = match std::fs::read(path) {
-        Ok(text) if text.windows(PEM_START.len()).any(|part| part == PEM_START) => return Ok(()),
-        Ok(_) => "contains no certificate".to_owned(),
-        Err(error) => format!("cannot be read: {error}"),
+/// [`FetchError::CertificateFile`] if none of `paths` contains a certificate. The error names the first path.
+pub fn check_certificates(variable: &'static str, paths: Vec<PathBuf>) -> Result<(), FetchError> {
+    let in_file = |path: &Path| -> io::Result<bool> {
+        let text = std::fs::read(path)?;
+        Ok(text.windows(PEM_START.len()).any(|part| part == PEM_START))
     };
-    let path = path.to_path_buf();
-    Err(FetchError::CertificateFile { path, reason })
+    let in_directory = |path: &Path| -> io::Result<bool> {
+        let mut entries = std::fs::read_dir(path)?.flatten();
+        Ok(entries.any(|entry| in_file(&entry.path()).is_ok_and(|found| found)))
+    };
+    let mut first = Ok(());
+    for path in paths {
+        let found = match variable {
+            "SSL_CERT_DIR" => in_directory(&path),
+            _ => in_file(&path),
+        };
+        let reason = match found {
+            Ok(true) => return Ok(()),
+            Ok(false) => "contains no certificate".to_owned(),
+            Err(error) => format!("cannot be read: {error}"),
+        };
+        first = first.and(Err(FetchError::CertificateFile {
+            variable,
+            path,
+            reason,
+        }));
+    }
+    first
 }
 
 const PEM_START: &[u8] = b"-----BEGIN CERTIFICATE-----";
@@ -211,8 +232,8 @@ pub(crate) async fn send(
             Ok(answer)
         }
         Some(Ok(Err(error))) => {
-            if let Some(cause) = rejected_certificate(&error) {
-                return Err(Trouble::Certificate { host, cause });
+            if let Some(fault) = rejected_certificate(&error) {
+                return Err(Trouble::Certificate { host, fault });
             }
             let unanswered = failed(&host);
             let proxies = shared.options.proxies.as_ref();
