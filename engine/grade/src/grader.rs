@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-use prep_formats::pandas::{FileContent, Frame};
+use prep_formats::pandas::{CellValue, FileContent, Frame};
 use prep_spec::{model::Query, nearest};
 use serde_json::Value;
 
@@ -75,10 +75,28 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
-    /// If the columns with true values are classes, returns the largest number of classes to which a row of the answers
-    /// can belong. Each row belongs to at least one class.
-    pub fn max_classes(&self) -> Option<usize> {
-        self.spec.metric.metric.max_classes()
+    /// If the metric compares several columns of classes, returns the number of classes of each row of the answers. If the
+    /// classes are exclusive, also returns the largest permitted number, and each row must belong to at least one class.
+    /// Other metrics compare classes if all answers are 0 or 1.
+    pub fn classes_of_rows(&self, answers: &Frame) -> Option<(Vec<usize>, Option<usize>)> {
+        let max = self.spec.metric.metric.max_classes();
+        let names = answers.columns.iter().map(|column| column.name.clone());
+        let classes = self.true_columns(Some(&names.collect::<Vec<_>>()));
+        let columns = classes.iter().filter_map(|name| answers.column(name));
+        let columns: Vec<_> = columns.collect();
+        let is_zero = |cell| matches!(cell, CellValue::Int(0) | CellValue::Float(0.0));
+        let count = |row| {
+            let cells = columns.iter().map(|column| column.data.value(row));
+            cells.filter(|cell| !is_zero(*cell)).count()
+        };
+        let is_class = |cell| matches!(cell, CellValue::Int(0 | 1));
+        let are_classes = || {
+            columns
+                .iter()
+                .all(|column| column.data.values().all(is_class))
+        };
+        let fits = classes.len() > 1 && (max.is_some() || are_classes());
+        fits.then(|| ((0..answers.rows).map(count).collect(), max))
     }
 
     /// Returns the score of a submission that is identical to the answers. Returns `None` if this score depends on the

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use prep_core::units;
-use prep_formats::pandas::{CellValue, ColumnData, Frame};
+use prep_formats::pandas::{ColumnData, Frame};
 use prep_grade::Grader;
 use prep_grade::table::submission;
 
@@ -80,29 +80,22 @@ fn unscored_rows(grader: &Grader, answers: &Frame) -> Option<String> {
 
 /// Returns a warning if rows of the answers are 0 in the columns of all classes, or have more classes than the metric
 /// permits. Possible causes: the query that writes the answers lacks the column of a class, or the columns are
-/// independent labels.
+/// independent labels. A row may have none of several independent labels, unless nearly all rows have exactly one.
 fn rows_with_wrong_classes(grader: &Grader, answers: &Frame) -> Option<String> {
-    let names: Vec<String> = answers
-        .columns
-        .iter()
-        .map(|column| column.name.clone())
-        .collect();
-    let classes = grader.true_columns(Some(&names));
-    let max = grader.max_classes().filter(|_| classes.len() > 1)?;
-    let is_zero = |cell| matches!(cell, CellValue::Int(0) | CellValue::Float(0.0));
-    let count = |row: usize| {
-        let columns = classes.iter().filter_map(|name| answers.column(name));
-        columns
-            .filter(|column| !is_zero(column.data.value(row)))
-            .count()
-    };
-    let counts: Vec<usize> = (0..answers.rows).map(count).collect();
+    let (counts, max) = grader.classes_of_rows(answers)?;
     let example = |is_wrong: &dyn Fn(usize) -> bool| {
         let first = counts.iter().position(|count| is_wrong(*count))?;
         let rows = counts.iter().filter(|count| is_wrong(**count)).count();
         Some((units::count(rows, "row"), first + 1))
     };
     let metric = grader.metric().definition.name;
+    let without = counts.iter().filter(|count| **count == 0).count();
+    let max = match max {
+        None if without * 4 >= counts.len() || counts.iter().any(|count| *count > 1) => {
+            return None;
+        }
+        max => max.unwrap_or(1),
+    };
     let several = example(&|count| count > max).map(|(rows, row)| format!(
         "the answers have {rows} with several classes, for example row {row}, but each row has exactly one class in the metric `{metric}`; \
          for independent labels, choose a metric such as `roc_auc` or `f1`"

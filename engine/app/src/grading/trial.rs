@@ -689,10 +689,19 @@ mod tests {
                 "the answers have 1 row with several classes, for example row 1, but each row has exactly one class in the metric `log_loss`",
             ),
             (labels(), colours, "id\n1\n2\n3\n", "[]"),
+            (
+                labels(),
+                "id,red,blue\n1,0,1\n2,0,0\n3,1,0\n4,1,0\n5,0,1\n",
+                "id\n1\n2\n3\n4\n5\n",
+                "the answers have 1 row without a class, for example row 2; check that the query of the answers names all classes",
+            ),
         ] {
             let grader = Grader::parse(&rules).unwrap();
+            let rows = 1..answers.lines().count();
             let sample = match answers.starts_with("id,red") {
-                true => "id,red,blue\n1,0.5,0.5\n2,0.5,0.5\n3,0.5,0.5\n".to_owned(),
+                true => rows.fold("id,red,blue\n".to_owned(), |text, row| {
+                    format!("{text}{row},0.5,0.5\n")
+                }),
                 false => answers.replace('5', "4"),
             };
             let files = [answers, &sample].map(str::as_bytes);

@@ -47,16 +47,12 @@ pub fn misfit(
     let rules = masks.then_some(fill).into_iter();
     let rules: Vec<_> = rules.chain([json!({ "align": id })]).collect();
     let grader = Grader::parse(&json!({ "rules": rules, "metric": metric.metric })).ok()?;
-    if let Some(max) = grader.max_classes().filter(|_| columns.len() > 1) {
-        let is_class = |cell: &String| cell.parse::<f64>().is_ok_and(|number| number != 0.0);
-        let cells = |row| {
-            columns
-                .iter()
-                .filter_map(move |column| column.answers.get(row))
-        };
-        let count = |row| cells(row).filter(|cell| is_class(cell)).count();
-        let is_wrong = |count: &usize| *count == 0 || *count > max;
-        if let Some(count) = (0..rows).map(count).find(is_wrong) {
+    let frame = grader.read_answers(answers.as_bytes()).ok()?;
+    if let Some((counts, Some(max))) = grader.classes_of_rows(&frame) {
+        let mut wrong = counts
+            .into_iter()
+            .filter(|count| *count == 0 || *count > max);
+        if let Some(count) = wrong.next() {
             let message = format!("each column is a class, but a row has {count} classes");
             return Some(Misfit {
                 refusal: Refusal::new(RefusalKind::Range, message),
@@ -64,7 +60,6 @@ pub fn misfit(
             });
         }
     }
-    let frame = grader.read_answers(answers.as_bytes()).ok()?;
     match grader.grade_bytes(&frame, sample.as_bytes()) {
         GradeOutcome::Invalid(refusal) if rows > 0 => {
             let perfect = grader.grade_bytes(&frame, answers.as_bytes());
