@@ -533,6 +533,16 @@ impl<'a> PipelineChecker<'a> {
         let tables: Vec<(String, Vec<String>)> = tables.collect();
         let help = error.help_with(&tables, UNDECLARED_HELP);
         let text = self.pipeline.source.text.get(span.start..);
+        // `SELECT file` is short for `SELECT file, name AS path`.
+        let is_short_form =
+            error.missing_column() == Some("name") && text.is_some_and(selects_file);
+        if is_short_form {
+            let message = "`SELECT file` keeps the name of each file, but the query has no column `name` of a table of files";
+            let help = "join a table of files, such as `photos: { files: photos/*.jpg }`, and select its column `file`";
+            self.diagnostics
+                .push(Diagnostic::error(code, span, message).help(help));
+            return None;
+        }
         let is_quoted =
             error.missing_column().is_some() && text.is_some_and(|text| text.starts_with('"'));
         let help = help.map(|help| match is_quoted {
@@ -572,6 +582,14 @@ impl<'a> PipelineChecker<'a> {
             }
         })
     }
+}
+
+/// Returns whether a text begins with the column `file`, such as `t."file"`.
+fn selects_file(text: &str) -> bool {
+    let end = text.find(|c: char| c.is_whitespace() || c == ',');
+    let column = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+    let name = column.rsplit('.').next().unwrap_or_default();
+    name.trim_matches('"') == "file"
 }
 
 /// Code, message and help of an error.
