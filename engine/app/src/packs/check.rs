@@ -86,6 +86,8 @@ pub struct PackChecks<'a> {
     pub pack: &'a str,
     /// The keys with which a trusted `pack.lock` is signed.
     pub trusted: &'a [TrustedSigner],
+    /// The place from which the pack was added temporarily. Messages name it instead of the temporary directory.
+    pub origin: Option<&'a str>,
 }
 
 impl PackChecks<'_> {
@@ -110,7 +112,10 @@ impl PackChecks<'_> {
         done: &mut dyn FnMut(&PackCheck),
     ) -> Result<Vec<PackCheck>, Error> {
         self.task.options.require_source()?;
-        let lock = PackLock::read(&self.lock_file()?, self.pack)?;
+        let lock_file = self.lock_file()?;
+        let directory = lock_file.parent().unwrap_or(&lock_file);
+        let directory = directory.display().to_string();
+        let lock = PackLock::read(&lock_file, self.pack)?;
         let parent = self.task.settings.temp_dir();
         fs::create_dir_all(&parent).map_err(|error| Error::writing("create", &parent, &error))?;
         let mut all = Vec::new();
@@ -128,6 +133,14 @@ impl PackChecks<'_> {
             }
             // If the run was cancelled, its failure shows nothing about the competition.
             cancel.check()?;
+            if let Some(origin) = self.origin {
+                for text in [&mut check.mistake, &mut check.failure]
+                    .into_iter()
+                    .flatten()
+                {
+                    *text = text.replace(&directory, origin);
+                }
+            }
             let digests = check.digests.as_ref();
             check.lock = digests.map(|facts| lock.compare(id, facts, self.trusted));
             done(&check);

@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
 use crate::output::printer::write_atomically;
-use crate::output::table::{PrintedTable, one_line};
+use crate::output::table::{PrintedTable, one_line, one_line_within};
 use crate::process;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::request::{DownloadLimits, Purpose, network};
@@ -132,6 +132,8 @@ impl ListArgs {
     }
 }
 
+/// Maximum length in characters of a line about a mistake in a pipeline.
+const MAX_PROBLEM: usize = 1000;
 const HEADER: &str = "pack  version  >competitions  upstream";
 
 /// Remove a pack, but not its prepared data
@@ -195,7 +197,7 @@ impl CheckArgs {
         let is_installed = installed.iter().any(|pack| pack.name == self.name);
         let is_path = || self.name.contains('/') || Path::new(&self.name).join(PACK_FILE).is_file();
         if is_installed || !is_path() {
-            return self.check(session, &self.name);
+            return self.check(session, &self.name, None);
         }
         let origin = PackOrigin::Path {
             path: self.name.clone().into(),
@@ -210,11 +212,12 @@ impl CheckArgs {
             settings,
             ..session.clone()
         };
-        self.check(&session, &pack.name)
+        let path = self.name.trim_end_matches('/');
+        self.check(&session, &pack.name, Some(path))
     }
 
-    /// Checks the installed pack `pack`.
-    fn check(&self, session: &CliSession, pack: &str) -> VerbResult {
+    /// Checks the installed pack `pack`. `origin` is the place from which it was added temporarily.
+    fn check(&self, session: &CliSession, pack: &str, origin: Option<&str>) -> VerbResult {
         let options = PreparationOptions {
             variant: self.variant.variant.clone(),
             remembered: RememberedOptions {
@@ -239,6 +242,7 @@ impl CheckArgs {
             task: &task,
             pack,
             trusted: &trusted,
+            origin,
         };
         let all = checks.competitions()?;
         let name = |id: &String| id.rsplit('/').next().unwrap_or_default().to_owned();
@@ -249,7 +253,7 @@ impl CheckArgs {
             named.collect()
         };
         let (_watching, cancel) = process::watched(&session.printer)?;
-        let mut done = |check: &PackCheck| session.printer.message(one_line(&status(check)));
+        let mut done = |check: &PackCheck| session.printer.message(status(check));
         let mut found = checks.run(&ids, &cancel, &mut done)?;
         if let Some(path) = &self.write {
             let key = remote.signing(&session.places)?;
@@ -293,13 +297,18 @@ impl CheckArgs {
     }
 }
 
-/// Describes the result of a competition in one line.
+/// Describes the result of a competition: in one line, or with the mistakes of its pipeline, one per line.
 fn status(check: &PackCheck) -> String {
     let what = match (
         check.mistake.as_ref().or(check.failure.as_ref()),
         &check.bundle,
     ) {
-        (Some(problem), _) => problem.clone(),
+        (Some(problem), _) => {
+            let lines = problem
+                .lines()
+                .map(|line| one_line_within(line, MAX_PROBLEM));
+            lines.collect::<Vec<_>>().join("\n")
+        }
         (_, None) if check.is_reproducible.is_none() => {
             "no bundle on this machine, so only the pipeline was checked".to_owned()
         }
