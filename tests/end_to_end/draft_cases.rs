@@ -44,6 +44,40 @@ fn drafts_fit_their_bundles() {
             archive.file(&path(at), format!("photo {at}"))
         })
     };
+    // The cells of the table, and the paths of the photos.
+    let layout = |cell: &dyn Fn(usize) -> String, path: &dyn Fn(usize) -> String| {
+        let rows = (0..40).map(|at| format!("{},{}\n", cell(at), ["cat", "dog"][at % 2]));
+        let labels = format!("file,species\n{}", rows.collect::<String>());
+        (0..40).fold(Archive::new().file("labels.csv", labels), |archive, at| {
+            archive.file(&path(at), format!("photo {at}"))
+        })
+    };
+    let nested = |start: &'static str, end: &'static str| {
+        move |at: usize| format!("{start}{}/p{}{end}", at % 3, at / 3)
+    };
+    let folders = |suffixes: [&'static str; 2]| {
+        (0..40).fold(Archive::new(), |archive, at| {
+            let (class, suffix) = (["cat", "dog"][at % 2], suffixes[at / 2 % 2]);
+            archive.file(&format!("{class}/{at}.{suffix}"), format!("photo {at}"))
+        })
+    };
+    let spaces = table("tags", &|at| {
+        ["red", "red green", "green", "blue", "blue red"][at % 5].to_owned()
+    });
+    let names = table("city", &|at| {
+        ["New York", "Los Angeles", "New Delhi"][at % 3].to_owned()
+    });
+    let one_rare = table("a,b,c", &|at| {
+        format!("{},{},{}", at % 2, u8::from(at % 20 == 3), at / 2 % 2)
+    });
+    let yes = table("paid", &|at| {
+        ["no", "yes"][usize::from(at % 12 == 3)].to_owned()
+    });
+    let boxes = (0..60).map(|at| format!("{}.jpg,{},{}\n", at / 3, at % 7, ["x", "y"][at % 2]));
+    let boxes = format!("photo,width,kind\n{}", boxes.collect::<String>());
+    let boxes = (0..20).fold(Archive::new().file("boxes.csv", boxes), |archive, at| {
+        archive.file(&format!("photos/{at}.jpg"), format!("photo {at}"))
+    });
     let of_table = |text: &str| Archive::new().file("train.csv", text);
     let cases: Vec<(Archive, &str, &str, &[&str])> = vec![
         (
@@ -121,6 +155,102 @@ fn drafts_fit_their_bundles() {
                 "each: labelled.file in files.file",
             ],
         ),
+        (
+            layout(&nested("", ".jpg"), &nested("images/", ".jpg")),
+            "",
+            "",
+            &[
+                "ON f.file = concat('images/', t.\"file\")",
+                "no file in files: SELECT",
+            ],
+        ),
+        (
+            layout(&nested("./photos/", ".jpg"), &nested("images/", ".jpg")),
+            "",
+            "",
+            &["ON f.file = concat('images/', substr(t.\"file\", 10))"],
+        ),
+        (
+            layout(&nested("photos/", ".jpg"), &nested("", ".jpg")),
+            "",
+            "",
+            &["ON f.file = substr(t.\"file\", 8)"],
+        ),
+        (
+            layout(&nested("", ""), &nested("images/", ".jpg")),
+            "",
+            "",
+            &["ON f.file = concat('images/', t.\"file\", '.jpg')"],
+        ),
+        (
+            layout(&|at| format!("p{at}"), &|at| {
+                format!("images/p{at}.{}", ["jpg", "PNG"][at % 2])
+            }),
+            "",
+            "",
+            &[
+                "images: { files: \"images/*.{PNG,jpg}\" } # 40 files",
+                "f.stem = t.\"file\"",
+            ],
+        ),
+        (
+            layout(&|at| format!("q{at}"), &|at| format!("images/p{at}.jpg")),
+            "",
+            "files that are not published: `images/*.jpg`, because no column of labels.csv contains their names or paths",
+            &["# CHOOSE: no column names these files, so they are not published:"],
+        ),
+        (
+            boxes,
+            "--target kind",
+            "rows with equal `photo` stay in one part of the split",
+            &[
+                "ON f.name = t.key",
+                "groups: photo, test_size: 0.1, seed: 0",
+            ],
+        ),
+        (
+            folders(["jpg", "png"]),
+            "--target label",
+            "their `folder` is predicted",
+            &["files: \"*/*.{jpg,png}\" } # 40 files", "stratify: folder"],
+        ),
+        (
+            of_table(&spaces),
+            "",
+            "the cells of `tags` are lists of labels",
+            &["multi_hot(replace(tags, ' ', ','), classes)"],
+        ),
+        (
+            of_table(&names),
+            "",
+            "",
+            &["stratify: city", "also f1, balanced_accuracy, cohen_kappa"],
+        ),
+        (
+            of_table(&names),
+            "--metric f1",
+            "",
+            &["also accuracy, balanced_accuracy, cohen_kappa"],
+        ),
+        (
+            of_table(&one_rare),
+            "--target a --target b --target c",
+            "",
+            &["stratify: b, test_size: 0.5, seed: 0", "It loads and runs."],
+        ),
+        (
+            of_table(&one_rare),
+            "--target a,b,c",
+            "name each column by itself: `a`, `b`, `c`",
+            &[],
+        ),
+        (
+            of_table(&binary),
+            "",
+            "only `c` is predicted; if `a`, `b` are targets, too",
+            &["# CHOOSE: only `c` is predicted; if `a`, `b` are targets, too"],
+        ),
+        (of_table(&yes), "", "", &["stratify: paid, test_size: 0.2"]),
     ];
     for (number, (archive, choices, message, parts)) in cases.into_iter().enumerate() {
         let sandbox = Sandbox::new();
@@ -151,5 +281,39 @@ fn drafts_fit_their_bundles() {
         assert!(!parts.is_empty(), "case {number}: {text}");
         assert!(!text.contains("left out"), "{text}");
         sandbox.run_and_count_steps("case");
+        let photos = sandbox.prepared("case").join("public");
+        let photos = fs::read_dir(photos).unwrap().filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            ["images", "photos", "files"]
+                .iter()
+                .any(|directory| name == *directory)
+        });
+        assert_eq!(
+            photos.count(),
+            usize::from(text.contains(" JOIN ")),
+            "case {number}"
+        );
     }
+}
+
+/// A bundle can be named by its file. Each draft is prepared, and its sample submission is graded.
+#[test]
+fn drafts_are_prepared_and_graded() {
+    let sandbox = Sandbox::new();
+    let day = |at: usize| format!("2024-{:02}-{:02}", 1 + at / 28, 1 + at % 28);
+    let rows = (0..300).map(|at| format!("s{},{},{}\n", at % 12, day(at), at * 7 % 31));
+    let sales = format!("store_id,day,units\n{}", rows.collect::<String>());
+    sandbox.bundle("sales", &Archive::new().file("sales.csv", sales).bytes());
+    let new = ["pipeline", "new", "source/sales.zip", "-o", "pipelines"];
+    sandbox
+        .prep(&new)
+        .code(0)
+        .stdout_has(&["pipelines/sales/pipeline.yaml"]);
+    sandbox.run_and_count_steps("sales");
+    let sample = sandbox
+        .prepared("sales")
+        .join("public/sample_submission.csv");
+    sandbox
+        .prep(&["grade", "sales", sample.to_str().unwrap()])
+        .code(0);
 }

@@ -1,6 +1,6 @@
 //! `prep pipeline new | check | show | graph | fmt | schema`: writes, checks, shows and draws pipelines.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use prep_app::{
@@ -285,7 +285,7 @@ split, checks and a metric. Comments mark the places where you must choose. The 
 first line states that the metric may reject the sample submission. If you do not have the bundle, prep requests the list of \
 its files and the first rows of its tables from Kaggle.")]
 pub struct NewArgs {
-    /// The competition, as in its address on Kaggle
+    /// The competition, as in its address on Kaggle, or its bundle ID.zip
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]
@@ -310,10 +310,18 @@ pub struct NewArgs {
 impl NewArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let settings = &session.settings;
+        // `bundles/ID.zip` is short for `ID --source bundles`.
+        let bundle = self.id.strip_suffix(".zip");
+        let bundle = bundle.map(|path| path.rsplit_once('/').unwrap_or((".", path)));
+        let parent = bundle.map(|(parent, _)| Path::new(parent));
+        let parent = parent.filter(|_| Path::new(&self.id).is_file());
+        let source = self.source.dir().or(parent);
+        let source = source.or(self.source.or_setting(session));
+        let id = bundle.map_or(self.id.as_str(), |(_, id)| id);
         let directory = self.output.clone().or_else(|| settings.pipelines.clone());
         let directory = directory
             .unwrap_or_else(|| PathBuf::from("pipelines"))
-            .join(&self.id);
+            .join(id);
         let path = directory.join("pipeline.yaml");
         if path.exists() {
             let error = Error::request(format!("{} already exists", path.display()));
@@ -325,9 +333,9 @@ impl NewArgs {
         let network = request::network(session, &DownloadLimits::default(), purpose);
         let draft = prep_app::draft(
             settings,
-            self.source.or_setting(session),
+            source,
             &network,
-            &self.id,
+            id,
             &DraftChoices {
                 id: self.id_column.clone(),
                 targets: self.target.clone(),
@@ -340,14 +348,13 @@ impl NewArgs {
         for note in &draft.notes {
             session.printer.message(note.clone());
         }
-        if Catalog::embedded().find(&self.id).is_some() {
+        if Catalog::embedded().find(id).is_some() {
             let note = format!(
-                "`prep` has a built-in pipeline for `{}`; with --pipelines, your pipeline replaces the built-in one",
-                self.id
+                "`prep` has a built-in pipeline for `{id}`; with --pipelines, your pipeline replaces the built-in one"
             );
             session.printer.message(note);
         }
-        let json = || json!({ "competitions": [{ "id": self.id, "pipeline": path, "bundle": draft.bundle, "notes": draft.notes }] });
+        let json = || json!({ "competitions": [{ "id": id, "pipeline": path, "bundle": draft.bundle, "notes": draft.notes }] });
         let text = || format!("{}\n", path.display());
         session.printer.show(json, text)?;
         Ok(Exit::Success)

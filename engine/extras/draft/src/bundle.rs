@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
 
 use prep_contents::Resources;
+use prep_formats::image::is_image_name;
 use prep_formats::limits::ArchiveBudget;
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipDirectory, ZipEntry};
@@ -211,12 +212,53 @@ fn sorted(found: FoundFiles) -> BundleContent {
         let key = (top(&path), suffix.to_owned());
         groups.entry(key).or_default().push(path);
     }
+    merge_formats(&mut groups);
     for ((top, suffix), paths) in groups {
         let divided = divided(top, paths).into_iter();
         let groups = divided.map(|(top, paths)| FileGroup::new(&top, &suffix, &paths));
         bundle.files.extend(groups);
     }
     bundle
+}
+
+/// Merges images of several formats in a directory. A mask is not merged with its image: they have the same path except for
+/// the suffix, or the same name in another directory.
+fn merge_formats(groups: &mut BTreeMap<(String, String), Vec<String>>) {
+    let mut formats: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (top, suffix) in groups.keys() {
+        if is_image_name(&format!("image.{suffix}")) {
+            formats.entry(top.clone()).or_default().push(suffix.clone());
+        }
+    }
+    for (top, suffixes) in formats
+        .into_iter()
+        .filter(|(_, suffixes)| suffixes.len() > 1)
+    {
+        let keys = suffixes.iter().map(|suffix| (top.clone(), suffix.clone()));
+        let parts: Vec<_> = keys.clone().filter_map(|key| groups.get(&key)).collect();
+        let folders = |paths: &Vec<String>| -> BTreeSet<String> {
+            paths.iter().map(|path| folder(path).to_owned()).collect()
+        };
+        let first = parts.first().map(|paths| folders(paths));
+        let is_parallel = parts.iter().all(|paths| Some(folders(paths)) == first);
+        let stem = |path: &String| {
+            path.rsplit_once('.')
+                .map_or("", |(stem, _)| stem)
+                .to_owned()
+        };
+        let merged: Vec<String> = parts.iter().copied().flatten().cloned().collect();
+        let different = |stems: BTreeSet<String>| stems.len() == merged.len();
+        let names = || {
+            merged
+                .iter()
+                .map(|path| last_part(&stem(path)).to_owned())
+                .collect()
+        };
+        if different(merged.iter().map(stem).collect()) && (is_parallel || different(names())) {
+            keys.for_each(|key| drop(groups.remove(&key)));
+            groups.insert((top, format!("{{{}}}", suffixes.join(","))), merged);
+        }
+    }
 }
 
 /// Divides the files below `top` into one group per directory, for example `images` and `masks`, if the directories
@@ -499,6 +541,12 @@ mod tests {
             (
                 &["d/a.zip/p/1.x", "d/a.zip/p/2.x", "d/b.zip/p/3.x"],
                 &[("d/a.zip/p/*.x", 2), ("d/b.zip/p/*.x", 1)],
+            ),
+            (&["p/1.jpg", "p/2.JPG"], &[("p/*.{JPG,jpg}", 2)]),
+            (&["p/1.jpg", "p/1.png"], &[("p/*.jpg", 1), ("p/*.png", 1)]),
+            (
+                &["m/p/1.jpg", "m/q/1.png"],
+                &[("m/*/*.jpg", 1), ("m/*/*.png", 1)],
             ),
             (
                 &["m/p/1.x", "m/p/2.x", "m/q[/1.x", "m/q[/2.x"],

@@ -1,15 +1,16 @@
 //! Guesses the table to split, the column that identifies a row (the id), and the column to predict (the target).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ptr;
 
 use prep_failure::units;
 use prep_formats::json::{JsonValue, parse};
 use prep_formats::pandas::ColumnType;
-use prep_spec::FILE_COLUMNS;
+use prep_spec::{FILE_COLUMNS, joined};
 
-use crate::bundle::{BundleContent, FileGroup, MAX_NAMES};
+use crate::bundle::{BundleContent, FileGroup};
+use crate::files::{RowFiles, matching};
 use crate::table::BundleTable;
 
 /// Maximum number of classes in one-hot answers, which have a column for each class. Also the maximum number of labels in
@@ -18,14 +19,14 @@ const MAX_CLASSES: usize = 300;
 /// Maximum number of guessed targets. If the test table lacks more columns than this number, none of the lacking columns is
 /// a target.
 const MAX_LACKING: usize = 8;
-/// At most this number of ids is compared with the names of files.
-const MAX_COMPARED: usize = 2000;
-/// At most this number of groups of files, the best matches, is assigned to rows.
-const MAX_ROW_FILES: usize = 3;
 /// A column with fewer different values than this is not treated as a column that names groups of rows.
 const MIN_GROUPS: usize = 10;
 /// If a column contains more different integers than this, they are not treated as classes.
 const MAX_INTEGER_CLASSES: usize = 20;
+/// A column of words between spaces is a column of label lists if at least one of this number of cells has several words.
+const MIN_LISTS: usize = 10;
+/// A note lists at most this number of unused groups of files.
+const MAX_UNUSED: usize = 4;
 /// Names of columns that are usually predicted, the most likely first.
 const USUAL_TARGETS: [&str; 7] = [
     "target", "label", "labels", "class", "outcome", "y", "survived",
@@ -71,15 +72,8 @@ pub(crate) struct TargetTable<'b> {
     pub group: Option<String>,
     pub missing: MissingTargets,
     pub files: Vec<RowFiles<'b>>,
-}
-
-/// A group of files that belong to rows, because their names are ids.
-pub(crate) struct RowFiles<'b> {
-    pub files: &'b FileGroup,
-    /// In the table of files, the column that contains the id: `name`, `stem`, or `file` (the path in the bundle).
-    pub column: &'static str,
-    /// Number of known rows without a file.
-    pub missing: usize,
+    /// A sentence about columns that may be targets, too.
+    pub other_targets: Option<String>,
 }
 
 pub(crate) enum Target {
@@ -166,6 +160,7 @@ pub(crate) fn guess<'b>(
         }
         found
     });
+    let is_by_place = rows.is_none();
     let rows = rows.or_else(|| {
         let table = candidates().next()?;
         if chosen.is_empty() && is_lookup(bundle, table) {
@@ -183,8 +178,19 @@ pub(crate) fn guess<'b>(
     let split = match rows {
         Some(rows) => {
             let mut rows = rows.with(choices);
+            let is_guessed = is_by_place && choices.targets.is_empty();
+            rows.other_targets = other_targets(&rows).filter(|_| is_guessed);
+            // A cell of another column may name a file, too, but only if it is a text.
+            let mut others: Vec<_> = rows.table.columns.iter().collect();
+            others.retain(|one| one.kind == ColumnType::Text && !rows.target.has(&one.name));
+            let others = others.into_iter().map(|column| &column.name);
+            rows.files = matching(bundle, rows.table, [&rows.id].into_iter().chain(others));
+            // Otherwise train and test would have the same file.
+            let is_shared = |one: &&RowFiles| !one.is_unique && one.files.count >= MIN_GROUPS;
+            let shared = rows.files.iter().find(is_shared);
+            let shared = shared.map(|files| files.key.clone());
+            rows.group = rows.group.or(shared);
             rows.note(&mut notes);
-            rows.files = matching(bundle, rows.table, &rows.id);
             SplitGuess::Rows(rows)
         }
         None => {
@@ -192,6 +198,19 @@ pub(crate) fn guess<'b>(
             by_files(bundle)
         }
     };
+    let unused = bundle.files.iter().filter(|files| !split.uses(files));
+    let unused: Vec<String> = unused.map(|files| format!("`{}`", files.pattern)).collect();
+    if !unused.is_empty() {
+        let unused = joined(unused.into_iter(), MAX_UNUSED);
+        let reason = match &split {
+            SplitGuess::Rows(rows) => {
+                let table = &rows.table.path;
+                format!(", because no column of {table} contains their names or paths")
+            }
+            SplitGuess::Files(_) => String::new(),
+        };
+        notes.push(format!("files that are not published: {unused}{reason}"));
+    }
     Ok(Guess {
         split,
         sample,
@@ -200,14 +219,30 @@ pub(crate) fn guess<'b>(
     })
 }
 
+impl SplitGuess<'_> {
+    /// Returns whether the draft publishes the files of a group.
+    fn uses(&self, files: &FileGroup) -> bool {
+        match self {
+            SplitGuess::Rows(rows) => rows.files.iter().any(|own| ptr::eq(own.files, files)),
+            SplitGuess::Files(own) => own.is_none_or(|own| ptr::eq(own, files)),
+        }
+    }
+}
+
 /// Returns the chosen target if it is a property of files, such as their directory, and no table has such a column.
 fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> {
     let [target] = choices.targets.as_slice() else {
         return None;
     };
-    let is_of_files = FILE_COLUMNS.contains(&target.as_str()) && target != "size";
     let is_of_table = bundle.tables.iter().any(|table| table.has(target));
-    (choices.id.is_none() && is_of_files && !is_of_table).then(|| target.clone())
+    let is_of_files = FILE_COLUMNS.contains(&target.as_str()) && target != "size";
+    // A draft that splits files names their directories `label`.
+    let label = match target.as_str() {
+        "label" if !bundle.files.is_empty() => "folder",
+        other if is_of_files => other,
+        _ => return None,
+    };
+    (choices.id.is_none() && !is_of_table).then(|| label.to_owned())
 }
 
 /// Returns whether a table describes classes, not files. A table describes classes if none of its columns contains the names
@@ -215,8 +250,7 @@ fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> 
 fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
     let mut groups = bundle.files.iter();
     let has_classes = groups.any(|files| files.is_nested && files.count as u64 > 2 * table.rows);
-    let mut columns = table.names();
-    has_classes && columns.all(|column| matching(bundle, table, column).is_empty())
+    has_classes && matching(bundle, table, table.names()).is_empty()
 }
 
 impl<'b> TargetTable<'b> {
@@ -231,6 +265,7 @@ impl<'b> TargetTable<'b> {
             group: None,
             missing: MissingTargets::None,
             files: Vec::new(),
+            other_targets: None,
         }
     }
 
@@ -279,22 +314,47 @@ impl<'b> TargetTable<'b> {
         }
     }
 
-    /// If the only target is binary, returns the number of rows with the rarer value.
-    pub fn rarer_rows(&self) -> Option<usize> {
-        let Target::Columns(names) = &self.target else {
-            return None;
+    /// Returns the cells of a column in the rows that the draft keeps. A missing cell is empty. Returns `None` if the values of
+    /// the table were not examined.
+    pub fn cells(&self, name: &str) -> Option<Vec<String>> {
+        let targets = self.target.columns().into_iter();
+        let targets = targets.map(|name| self.table.texts(name));
+        let targets: Vec<_> = targets.collect::<Option<_>>()?;
+        let is_missing = |row: usize| targets.iter().any(|cells| cells.get(row) == Some(&None));
+        let keeps_all = self.missing != MissingTargets::Unlabelled;
+        let cells = self.table.texts(name)?.into_iter().enumerate();
+        let cells = cells.filter(|(row, _)| keeps_all || !is_missing(*row));
+        let cells = cells.map(|(_, cell)| cell.unwrap_or_default().to_owned());
+        Some(cells.collect())
+    }
+
+    /// Returns the columns of the answers, with their cells.
+    pub fn answers(&self) -> Option<Vec<(&str, Vec<String>)>> {
+        let (column, classes, is_multi) = match &self.target {
+            Target::Columns(names) => {
+                let columns = names.iter();
+                let columns = columns.map(|name| Some((name.as_str(), self.cells(name)?)));
+                return columns.collect();
+            }
+            Target::PerClass {
+                column,
+                classes,
+                is_multi,
+            } => (column, classes, *is_multi),
         };
-        let ([name], table) = (names.as_slice(), self.table) else {
-            return None;
-        };
-        if target_kind(table, name) != TargetKind::Binary {
-            return None;
-        }
-        let mut counts = BTreeMap::new();
-        for text in table.texts(name)?.into_iter().flatten() {
-            *counts.entry(text).or_insert(0) += 1;
-        }
-        counts.into_values().min()
+        let lists = label_lists(self.table, column);
+        let [from, to] = lists.map_or([","; 2], |lists| lists.form);
+        let labels = self.cells(column)?.into_iter().map(|cell| match is_multi {
+            true => labels_of(&cell.replace(from, to)),
+            false => vec![cell],
+        });
+        let labels: Vec<Vec<String>> = labels.collect();
+        let columns = classes.iter().map(|class| {
+            let has = labels.iter().map(|labels| labels.contains(class));
+            let has = has.map(|has| u8::from(has).to_string());
+            (class.as_str(), has.collect())
+        });
+        Some(columns.collect())
     }
 
     /// Returns a sentence about an id that does not identify a row.
@@ -329,6 +389,7 @@ impl<'b> TargetTable<'b> {
             ));
         }
         notes.extend(self.repeated_id());
+        notes.extend(self.other_targets.clone());
         let mut columns = self.target.columns().into_iter();
         if columns.any(|name| label_lists(self.table, name).is_some()) {
             let consequence = match self.target {
@@ -443,7 +504,7 @@ fn several_labels(
 
 /// The replacements that convert lists of labels into lists that `multi_hot` reads: JSON lists, and strings separated by
 /// commas. The first replacement changes nothing.
-const LIST_FORMS: [[&str; 2]; 7] = [
+const LIST_FORMS: [[&str; 2]; 8] = [
     [",", ","],
     [", ", ","],
     ["|", ","],
@@ -451,6 +512,7 @@ const LIST_FORMS: [[&str; 2]; 7] = [
     [";", ","],
     [" | ", ","],
     ["'", "\""],
+    [" ", ","],
 ];
 
 /// A column of lists of labels.
@@ -465,8 +527,14 @@ pub(crate) fn label_lists(table: &BundleTable, name: &str) -> Option<LabelLists>
     let cells: Vec<&str> = table.texts(name)?.into_iter().flatten().collect();
     LIST_FORMS.into_iter().find_map(|form| {
         let cells = cells.iter().map(|cell| cell.replace(form[0], form[1]));
-        let labels = labels_of_lists(&cells.collect::<Vec<_>>())?;
-        Some(LabelLists { labels, form })
+        let cells: Vec<String> = cells.collect();
+        let labels = labels_of_lists(&cells)?;
+        // Words between spaces may also be a name such as `New York`, so each label must be the only word of a cell, too.
+        let several = cells.iter().filter(|cell| cell.contains(',')).count();
+        let is_list = form[0] != " "
+            || (several * MIN_LISTS >= cells.len()
+                && labels.iter().all(|label| cells.contains(label)));
+        is_list.then_some(LabelLists { labels, form })
     })
 }
 
@@ -520,6 +588,22 @@ fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     Some(TargetTable::new(table, id.cloned(), target))
 }
 
+/// Returns a sentence about the columns directly before a binary target that are binary, too.
+fn other_targets(rows: &TargetTable<'_>) -> Option<String> {
+    let target = rows.target.columns().concat();
+    let is_binary = |name: &&String| target_kind(rows.table, name) == TargetKind::Binary;
+    let names = rows.table.names().rev();
+    let run = names
+        .skip_while(|name| **name != target)
+        .take_while(is_binary);
+    let mut others: Vec<String> = run.skip(1).map(|name| format!("`{name}`")).collect();
+    others.reverse();
+    let others = others.join(", ");
+    (!others.is_empty()).then(|| {
+        format!("only `{target}` is predicted; if {others} are targets, too, name all of them as targets")
+    })
+}
+
 /// Returns a name for the column of row numbers. No other column has this name.
 fn row_number(table: &BundleTable) -> String {
     let mut name = "row_id".to_owned();
@@ -527,50 +611,6 @@ fn row_number(table: &BundleTable) -> String {
         name.push('_');
     }
     name
-}
-
-/// Finds groups of files whose names are ids of rows, the best match first.
-fn matching<'b>(bundle: &'b BundleContent, table: &BundleTable, id: &str) -> Vec<RowFiles<'b>> {
-    let values = table.texts(id).unwrap_or_default();
-    let all: Vec<&str> = values.into_iter().flatten().collect();
-    let values = all.get(..MAX_COMPARED).unwrap_or(&all);
-    let mut groups: Vec<(usize, RowFiles)> = Vec::new();
-    for files in &bundle.files {
-        let found = ["name", "stem", "file"].into_iter().find_map(|column| {
-            let names: BTreeSet<&str> = match column {
-                "stem" => files.names.iter().map(|name| stem(name)).collect(),
-                "name" => files.names.iter().map(String::as_str).collect(),
-                _ => files.paths.iter().map(String::as_str).collect(),
-            };
-            let found = |ids: &[&str]| ids.iter().filter(|id| names.contains(*id)).count();
-            let count = found(values);
-            // If there are more files than stored names, the number of rows without a file is unknown.
-            let missing = || match files.count > MAX_NAMES {
-                true => 0,
-                false => all.len() - found(&all),
-            };
-            (count * 2 > values.len()).then(|| (count, column, missing()))
-        });
-        groups.extend(found.map(|(count, column, missing)| {
-            let files = RowFiles {
-                files,
-                column,
-                missing,
-            };
-            (count, files)
-        }));
-    }
-    groups.sort_by_key(|(count, _)| Reverse(*count));
-    let groups = groups.into_iter().map(|(_, files)| files);
-    groups.take(MAX_ROW_FILES).collect()
-}
-
-/// Returns a file's name without its last suffix, like `stem` in a query.
-fn stem(name: &str) -> &str {
-    match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem,
-        _ => name,
-    }
 }
 
 /// Returns the largest group of files. A group whose path contains `train` is preferred, whatever its size.
@@ -584,7 +624,7 @@ fn by_files(bundle: &BundleContent) -> SplitGuess<'_> {
 }
 
 /// Returns whether the values of a column are unique and not missing in the first rows.
-fn is_unique(table: &BundleTable, name: &str) -> bool {
+pub(crate) fn is_unique(table: &BundleTable, name: &str) -> bool {
     let values = table.texts(name).unwrap_or_default();
     let different: BTreeSet<&Option<&str>> = values.iter().collect();
     different.len() == values.len() && !values.contains(&None) && !values.is_empty()
@@ -624,7 +664,13 @@ fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t Stri
     // If no column with scalar cells fits, the target may be, for example, a column of lists of labels.
     let is_other = |name: &&String| Some(name.as_str()) != id && !is_empty(name);
     let other = || table.names().rfind(is_other);
-    usual.or(names.last()).copied().or_else(other)
+    let is_list = |name: &&String| is_other(name) && label_lists(table, name).is_some();
+    let lists = table.names().rfind(is_list);
+    usual
+        .copied()
+        .or(lists)
+        .or(names.last().copied())
+        .or_else(other)
 }
 
 /// Returns the column that names groups of rows, such as `patient_id`: it has a common name for groups, and repeated values.

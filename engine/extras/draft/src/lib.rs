@@ -3,7 +3,9 @@
 //! ```text
 //! table    columns, types and first rows of a table: CSV, JSON, JSON lines, Parquet
 //! bundle   the tables of a bundle, and its other files, grouped by the pattern of their paths
+//! files    the files that belong to rows of a table
 //! guess    which table is split, what identifies a row, what is to be predicted
+//! split    the split with which both parts have all labels
 //! trial    whether the chosen metric fits the target
 //! write    the pipeline, with comments where the author has to choose
 //! words    names and strings in the syntax of YAML and SQL
@@ -14,7 +16,9 @@
 #![forbid(unsafe_code)]
 
 mod bundle;
+mod files;
 mod guess;
+mod split;
 mod table;
 mod trial;
 mod words;
@@ -25,6 +29,7 @@ use prep_grade::GradeSpecErrors;
 use prep_spec::nearest;
 
 pub use bundle::BundleContent;
+use files::RowFiles;
 pub use guess::DraftChoices;
 use guess::SplitGuess;
 use table::BundleTable;
@@ -122,7 +127,11 @@ pub fn draft(
     // If no group of files matches the rows, the files may be divided into directories by class. Then merge these groups.
     let is_by_class = guess::guess(&bundle, choices).is_ok_and(|guess| match guess.split {
         SplitGuess::Files(_) => true,
-        SplitGuess::Rows(rows) => rows.files.is_empty(),
+        SplitGuess::Rows(rows) => {
+            let is_incomplete = |files: &RowFiles| files.missing as u64 * 3 > rows.table.rows;
+            let all_have_gaps = rows.files.iter().all(|files| files.missing > 0);
+            rows.files.is_empty() || (all_have_gaps && rows.files.iter().any(is_incomplete))
+        }
     });
     if is_by_class {
         bundle.merge_classes();
@@ -188,6 +197,11 @@ fn no_columns(names: Vec<String>, bundle: &BundleContent) -> DraftError {
     let mut unknown = names.iter().filter(|name| known().all(|one| one != *name));
     let near = unknown.find_map(|name| nearest(name, known().map(String::as_str)));
     let near = near.map(|near| format!("did you mean `{near}`? "));
+    let mut lists = names.iter().map(|name| name.split(',').collect::<Vec<_>>());
+    let is_column = |part: &&str| known().any(|one| one == part);
+    let list = lists.find(|parts| parts.len() > 1 && parts.iter().all(&is_column));
+    let list = list.map(|parts| format!("name each column by itself: `{}`. ", parts.join("`, `")));
+    let near = list.or(near);
     let help = match tables.is_empty() {
         true => "the bundle has no table that can be read".to_owned(),
         false => near.unwrap_or_default() + &tables.join("; "),

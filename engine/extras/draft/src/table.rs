@@ -113,6 +113,12 @@ impl BundleTable {
     pub fn texts(&self, name: &str) -> Option<Vec<Option<&str>>> {
         self.column(name)?.texts()
     }
+
+    /// Returns whether the values of all rows are known.
+    pub fn is_examined(&self) -> bool {
+        let texts = self.columns.first().and_then(BundleColumn::texts);
+        self.is_whole && texts.is_some_and(|texts| texts.len() as u64 == self.rows)
+    }
 }
 
 impl BundleColumn {

@@ -13,10 +13,11 @@ use prep_grade::{MetricDraft, RefusalKind};
 
 use crate::DraftError;
 use crate::bundle::{BundleContent, FileGroup};
+use crate::files::RowFiles;
 use crate::guess::{
-    Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, label_lists, labels_of,
-    target_kind,
+    Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, label_lists, target_kind,
 };
+use crate::split;
 use crate::table::{BundleColumn, BundleTable};
 use crate::trial::{self, Misfit, TrialColumn};
 use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml_query};
@@ -136,7 +137,7 @@ pub fn pipeline(
             let mut writer = RowsWriter {
                 rows,
                 table: rows.table,
-                taken: vec!["train".to_owned(), "test".to_owned()],
+                taken: ["train", "test", "classes"].map(str::to_owned).to_vec(),
                 values: TemplateValues::default(),
             };
             writer.add_all(bundle, guess.sample, metric)?;
@@ -148,7 +149,7 @@ pub fn pipeline(
         }
     };
     let mut files = bundle.files.iter();
-    let category = match files.any(|files| is_image_name(&files.pattern)) {
+    let category = match files.any(|files| files.names.iter().any(|name| is_image_name(name))) {
         true => "Image Classification",
         false => category,
     };
@@ -241,18 +242,18 @@ impl RowsWriter<'_> {
         values.add_lines("repeated_id", &rows.repeated_id().unwrap_or_default());
         let group = rows.group.as_ref();
         values.add_if(group.is_none(), "ungrouped", "");
-        // Without `stratify`, all test rows could have the same label.
-        let rarer = rows.rarer_rows();
-        let sizes = [(0.1, 10), (0.2, 5), (0.3, 4), (0.5, 2)];
-        let size = sizes
-            .into_iter()
-            .find(|(_, least)| rarer.is_none_or(|rows| rows >= *least));
-        let is_stratified = rarer.is_some() && size.is_some() && group.is_none();
-        let stratify = || format!(", stratify: {}", yaml(&rows.target.columns().concat()));
-        values.add("stratify", is_stratified.then(stratify).unwrap_or_default());
-        values.add("test_size", size.unwrap_or((0.1, 0)).0.to_string());
-        let may_lack_label = rarer.is_some_and(|rows| rows < 10) && !is_stratified;
-        values.add_if(may_lack_label, "runs", MAY_REJECT);
+        let split = split::choose(rows);
+        let stratify = split
+            .stratify
+            .map(|name| format!(", stratify: {}", yaml(&name)));
+        values.add("stratify", stratify.unwrap_or_default());
+        values.add("test_size", split.test_size.to_string());
+        values.add("seed", split.seed.to_string());
+        values.add_if(split.may_lack_label, "runs", MAY_REJECT);
+        values.add_lines(
+            "other_targets",
+            &rows.other_targets.clone().unwrap_or_default(),
+        );
         if let Some(group) = group {
             values.add("group", group);
             values.add("yaml_group", yaml(group));
@@ -322,16 +323,16 @@ impl RowsWriter<'_> {
         let (mut checks, mut each, mut gaps) = (String::new(), Vec::new(), String::new());
         let mut is_first = true;
         for joined in &rows.files {
-            let (group, column) = (joined.files, joined.column);
+            let (group, form) = (joined.files, &joined.form);
             let files = &self.name(&group.folder);
             tables += &files_declaration("  ", files, group);
             let (directories, _) = group.pattern.rsplit_once('/').unwrap_or_default();
             let directories = directories.to_lowercase();
             let holds_answers = ANSWER_WORDS.iter().any(|word| directories.contains(word));
-            // If files of several directories have the same name, or if the ids are paths, the name of a file's directory
-            // may be the file's label.
-            // Only the author can decide whether it is the label.
-            let repeats = group.names.len() < group.count || column == "file";
+            // If files of several directories have the same name, or if cells contain directories, the name of a file's
+            // directory may be the file's label. Only the author can decide whether it is the label.
+            let repeats =
+                group.names.len() < group.count || (form.column == "file" && group.is_nested);
             if repeats {
                 public += "  # CHOOSE: is the name of a file's directory its label?\n";
             }
@@ -342,7 +343,7 @@ impl RowsWriter<'_> {
                     true => format!("{part}/"),
                     false => format!("{files}/{part}/"),
                 };
-                let entry = entry(&directory, &self.files_query(part, files, column, repeats));
+                let entry = entry(&directory, &self.files_query(part, files, joined, repeats));
                 if part == "train" || !holds_answers {
                     public += &entry;
                 } else {
@@ -350,15 +351,17 @@ impl RowsWriter<'_> {
                     private += &entry;
                 }
             }
-            let key = check_column(&rows.id);
+            let column = form.column;
+            let name = self.file_name("", joined);
             match joined.missing {
-                0 if self.has_text_id() => {
-                    each.push(format!("{labelled}.{key} in {files}.{column}"))
+                0 if name == sql_name(&joined.key) => {
+                    let key = check_column(&joined.key);
+                    each.push(format!("{labelled}.{key} in {files}.{column}"));
                 }
                 0 => {
-                    let id = self.text_id("");
-                    let query =
-                        format!("SELECT {id} FROM {labelled} EXCEPT SELECT {column} FROM {files}");
+                    let query = format!(
+                        "SELECT {name} FROM {labelled} EXCEPT SELECT {column} FROM {files}"
+                    );
                     checks += &entry(&format!("no file in {files}"), &query);
                 }
                 missing => {
@@ -391,7 +394,10 @@ impl RowsWriter<'_> {
         }
         let is_used = |files: &FileGroup| rows.files.iter().any(|own| ptr::eq(own.files, files));
         let files = bundle.files.iter().filter(|files| !is_used(files));
-        for files in files.take(MAX_LISTED) {
+        for (number, files) in files.take(MAX_LISTED).enumerate() {
+            if number == 0 {
+                out += "  # CHOOSE: no column names these files, so they are not published:\n";
+            }
             out += &files_declaration("  # ", &self.name(&files.folder), files);
         }
         out
@@ -435,9 +441,7 @@ impl RowsWriter<'_> {
                 is_multi,
             } => {
                 let function = if *is_multi { "multi_hot" } else { "one_hot" };
-                let examined = table.texts(column).map_or(0, |texts| texts.len() as u64);
-                let knows_all = table.is_whole && examined == table.rows;
-                values.add_if(*is_multi && !knows_all, "some_labels", "");
+                values.add_if(*is_multi && !table.is_examined(), "some_labels", "");
                 let lists = label_lists(table, column).filter(|_| *is_multi);
                 let column = sql_name(column);
                 let cell = match lists.map(|lists| lists.form) {
@@ -469,36 +473,44 @@ impl RowsWriter<'_> {
         values.add_if(!has_others, "only_targets", "");
     }
 
-    fn has_text_id(&self) -> bool {
-        let column = self.table.column(&self.rows.id);
-        column.is_some_and(|column| matches!(column.declared, "text" | "inferred"))
-    }
-
-    /// Returns the SQL expression for the id as text. `before` is a qualifier of the column, such as `t.`, or empty.
-    fn text_id(&self, before: &str) -> String {
-        let id = format!("{before}{}", sql_name(&self.rows.id));
-        match self.has_text_id() {
-            true => id,
-            false => format!("CAST({id} AS VARCHAR)"),
+    /// Returns the SQL expression for the name or path of a row's file. `before` is a qualifier of the row's columns, such as
+    /// `t.`, or empty.
+    fn file_name(&self, before: &str, files: &RowFiles<'_>) -> String {
+        let (column, form) = (self.table.column(&files.key), &files.form);
+        let is_text = column.is_some_and(|column| matches!(column.declared, "text" | "inferred"));
+        let cell = format!("{before}{}", sql_name(&files.key));
+        let cell = match form.removed.chars().count() {
+            0 if is_text => cell,
+            0 => format!("CAST({cell} AS VARCHAR)"),
+            count => format!("substr({cell}, {})", count + 1),
+        };
+        let [before, after] = [&form.before, &form.after];
+        let [before, after] =
+            [before, after].map(|text| (!text.is_empty()).then(|| sql_text(text)));
+        match before.is_some() || after.is_some() {
+            true => {
+                let parts = [before, Some(cell), after].into_iter().flatten();
+                format!("concat({})", joined(parts, ", "))
+            }
+            false => cell,
         }
     }
 
-    /// Returns the query that selects the files of `part` (`train` or `test`) from the table `files`. The column `column`
-    /// of `files` equals the id. If files have the same name (`repeats`), the query also selects their paths.
-    fn files_query(&self, part: &str, files: &str, column: &str, repeats: bool) -> String {
-        if self.rows.is_unique {
+    /// Returns the query that selects the files of `part` (`train` or `test`) from the table `files`. If files have the same
+    /// name (`repeats`), the query also selects their paths.
+    fn files_query(&self, part: &str, files: &str, joined: &RowFiles<'_>, repeats: bool) -> String {
+        let column = joined.form.column;
+        if joined.is_unique {
             let path = if repeats { ", f.path" } else { "" };
-            let id = self.text_id("t.");
-            let (from, on) = (
-                format!("{part} t JOIN {files} f"),
-                format!("f.{column} = {id}"),
+            let name = self.file_name("t.", joined);
+            return format!(
+                "SELECT f.file{path} FROM {part} t JOIN {files} f ON f.{column} = {name}"
             );
-            return format!("SELECT f.file{path} FROM {from} ON {on}");
         }
         let path = if repeats { "f.path" } else { "f.name AS path" };
-        let id = self.text_id("");
+        let name = self.file_name("", joined);
         format!(
-            "SELECT f.file, {path} FROM (SELECT DISTINCT {id} AS key FROM {part}) t JOIN {files} f ON f.{column} = t.key ORDER BY path"
+            "SELECT f.file, {path} FROM (SELECT DISTINCT {name} AS key FROM {part}) t JOIN {files} f ON f.{column} = t.key ORDER BY path"
         )
     }
 
@@ -531,7 +543,7 @@ impl RowsWriter<'_> {
             ),
             _ => (
                 "accuracy",
-                "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
+                "f1, balanced_accuracy, cohen_kappa, average_precision_at_k",
             ),
         };
         // If a target is neither binary nor numeric, the usual metric compares classes.
@@ -549,7 +561,8 @@ impl RowsWriter<'_> {
         }
         let fitting = (&*format!("{usual}, {others}"), table.is_whole);
         values.add_metric(name, metric, misfit, fitting)?;
-        values.add("other_metrics", others);
+        let others = fitting.0.split(", ").filter(|other| *other != name);
+        values.add("other_metrics", others.collect::<Vec<_>>().join(", "));
         let is_ungraded = !is_single && !prep_grade::takes_several_columns(name);
         let ungraded = || {
             format!(
@@ -622,65 +635,21 @@ fn date<'t>(text: &'t str, format: &str, places: [usize; 3]) -> Option<([u16; 3]
 
 /// Grades the sample submission of a draft. If the metric gives it no score, returns the reason.
 fn misfit(rows: &TargetTable<'_>, metric: &MetricDraft, is_class: bool) -> Option<Misfit> {
-    let table = rows.table;
-    let targets = rows.target.columns();
-    let texts: Option<Vec<_>> = targets.iter().map(|name| table.texts(name)).collect();
-    let texts = texts?;
-    let is_known = |row: &usize| {
-        let mut cells = texts.iter().map(|cells| cells.get(*row).copied().flatten());
-        rows.missing != MissingTargets::Unlabelled || cells.all(|cell| cell.is_some())
+    let placeholder = |name: &str| match rows.target {
+        Target::Columns(_) => unquoted(&constant(rows.table, name, is_class)),
+        Target::PerClass { .. } if is_class => "0".to_owned(),
+        Target::PerClass { .. } => "0.5".to_owned(),
     };
-    let known: Vec<usize> = (0..texts.first()?.len()).filter(is_known).collect();
-    let answers = |texts: &[Option<&str>]| -> Vec<String> {
-        let cells = known.iter().map(|row| texts.get(*row).copied().flatten());
-        cells
-            .map(|cell| cell.unwrap_or_default().to_owned())
-            .collect()
-    };
-    let columns: Vec<TrialColumn> = match &rows.target {
-        Target::Columns(names) => {
-            let columns = names.iter().zip(&texts);
-            let columns = columns.map(|(name, texts)| TrialColumn {
-                name,
-                answers: answers(texts),
-                placeholder: unquoted(&constant(table, name, is_class)),
-            });
-            columns.collect()
-        }
-        Target::PerClass {
-            classes, is_multi, ..
-        } => {
-            let cells = answers(texts.first().map_or(&[], Vec::as_slice)).into_iter();
-            let lists = targets.first().and_then(|name| label_lists(table, name));
-            let [from, to] = lists.map_or([","; 2], |lists| lists.form);
-            let labels = cells.map(|cell| {
-                if *is_multi {
-                    labels_of(&cell.replace(from, to))
-                } else {
-                    vec![cell]
-                }
-            });
-            let labels: Vec<Vec<String>> = labels.collect();
-            let has = |class: &String| {
-                labels
-                    .iter()
-                    .map(|labels| u8::from(labels.contains(class)).to_string())
-                    .collect()
-            };
-            let columns = classes.iter().map(|class| TrialColumn {
-                name: class,
-                answers: has(class),
-                placeholder: if is_class { "0" } else { "0.5" }.to_owned(),
-            });
-            columns.collect()
-        }
-    };
-    trial::misfit(
-        metric,
-        &rows.id,
-        &columns,
-        rows.missing == MissingTargets::Masks,
-    )
+    let columns = rows
+        .answers()?
+        .into_iter()
+        .map(|(name, answers)| TrialColumn {
+            name,
+            answers,
+            placeholder: placeholder(name),
+        });
+    let has_masks = rows.missing == MissingTargets::Masks;
+    trial::misfit(metric, &rows.id, &columns.collect::<Vec<_>>(), has_masks)
 }
 
 /// Returns the value of an SQL constant as text.
@@ -766,10 +735,13 @@ fn files_values(
     }
     // If the author chose no label, and the files are in several directories, the name of a file's directory is its label.
     let (label, note) = match (label, files.is_some_and(|files| files.is_nested)) {
+        (Some("folder"), _) | (None, true) => ("folder", "the directory of the file"),
         (Some(label), _) => (label, "a part of the file's path"),
-        (None, true) => ("folder", "the directory of the file"),
         (None, false) => ("CAST(size AS VARCHAR)", "a placeholder"),
     };
+    let is_stratified = label == "folder" && files.is_some_and(split::can_stratify);
+    let stratify = is_stratified.then(|| format!(", stratify: {label}"));
+    values.add("stratify", stratify.unwrap_or_default());
     values.add("label", label);
     values.add("note", note);
     let name = metric.unwrap_or("accuracy");
