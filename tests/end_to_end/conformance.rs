@@ -49,7 +49,7 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
         checksums: None,
         description: "",
         metric: None,
-        requirements: None,
+        submissions: None,
         variant: "v1",
         expand: Expand::Beside,
         locked: None,

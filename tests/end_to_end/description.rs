@@ -65,6 +65,49 @@ fn description_contains_rules_and_parameters() {
     }
 }
 
+/// The description states which file belongs to a row, the classes, and the columns that are not graded.
+#[test]
+fn description_contains_files_and_classes() {
+    let sandbox = Sandbox::new();
+    let rows = (0..30).map(|at| format!("{}/p{at},{},{at}\n", at % 3, ["cat", "dog"][at % 2]));
+    let labels = format!("photo,species,age\n{}", rows.collect::<String>());
+    let archive = (0..30).fold(Archive::new().file("labels.csv", labels), |archive, at| {
+        archive.file(
+            &format!("images/{}/p{at}.jpg", at % 3),
+            format!("photo {at}"),
+        )
+    });
+    sandbox.bundle("pets", &archive.bytes());
+    let new = [
+        "pipeline",
+        "new",
+        "pets",
+        "--source",
+        "source",
+        "-o",
+        "pipelines",
+    ];
+    let targets = [
+        "--target", "species", "--target", "age", "--metric", "accuracy",
+    ];
+    sandbox.prep(&[&new[..], &targets].concat()).code(0);
+    sandbox.run_and_count_steps("pets");
+    let public = sandbox.prepared("pets").join("public");
+    let text = fs::read_to_string(public.join("description.md")).expect("the description");
+    let test = fs::read_to_string(public.join("test.csv")).expect("the test rows");
+    let id = test.lines().nth(1).expect("a row");
+    let file =
+        format!("`images/test/{id}.jpg` belongs to the row of `test.csv` with the `photo` `{id}`");
+    for part in [
+        &file[..],
+        "\n- The column `age` is not graded.\n",
+        "\n- In `train.csv`, the values of the column `species` are `cat`, `dog`.\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(public.join(format!("images/test/{id}.jpg")).is_file());
+}
+
 /// Harnesses overwrite the description with their own text.
 #[test]
 fn overwriting_the_description_does_not_change_the_cache() {

@@ -26,7 +26,8 @@ impl Grader {
                 "The metric requires {cell} in every cell of {columns}."
             ))
         });
-        rules.chain(of_metric).collect()
+        let meaning = metric.metric.meaning().map(str::to_owned);
+        rules.chain(of_metric).chain(meaning).collect()
     }
 
     /// Describes the metric: its name, meaning, parameters, scale and direction. If the metric is a query, adds the text of
@@ -257,8 +258,12 @@ mod tests {
         }
         for (metric, expected) in [
             (
+                json!({ "f1": { "column": "a", "average": "macro" } }),
+                "Mean F1 of the labels, all with the same weight. Each row has one label.",
+            ),
+            (
                 json!({ "f1": { "columns": ["a", "b"], "average": "micro" } }),
-                "a row can have several labels. Parameters: `columns`: `a`, `b`; `average`: `micro`. Higher is better.",
+                "added up over the columns. Each column is a label, and a row can have several labels. Parameters: `columns`: `a`, `b`; `average`: `micro`. Higher is better.",
             ),
             (
                 json!({ "roc_auc": { "columns": { "all_except": ["id"] } } }),
@@ -271,6 +276,28 @@ mod tests {
         ] {
             let text = grader(json!([]), metric).description_of_metric();
             assert!(text.contains(expected), "{text}");
+        }
+        for (metric, expected) in [
+            (
+                json!({ "log_loss": "a" }),
+                "Each number is the probability of the larger of the two labels",
+            ),
+            (
+                json!({ "log_loss": ["a", "b"] }),
+                "Each number is the probability that the row belongs to the class",
+            ),
+            (
+                json!({ "roc_auc": "a" }),
+                "A higher number means that the larger of the two labels",
+            ),
+            (
+                json!({ "f1": { "columns": ["a", "b"], "average": "macro" } }),
+                "1 means that the row has the label of the column",
+            ),
+        ] {
+            let sentences = grader(json!([]), metric).requirements();
+            let last = sentences.last().unwrap();
+            assert!(last.starts_with(expected), "{last}");
         }
         let scaled = json!({ "metric": { "accuracy": "a" }, "scale": 100 });
         let text = Grader::parse(&scaled).unwrap().description_of_metric();

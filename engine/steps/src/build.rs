@@ -24,7 +24,7 @@ use prep_spec::{Pipeline, Span};
 use prep_sql::Session;
 use thiserror::Error;
 
-use crate::description::Description;
+use crate::description::{Description, SubmissionFacts};
 use crate::kinds::{
     self, ARCHIVE_INPUT, Checksum, Expand, FunctionStep, GENERATOR_PORT, Publish, SPLIT_OUTPUTS,
     Trial, is_archive, is_container,
@@ -58,9 +58,9 @@ pub struct BuildOptions<'a> {
     pub description: &'a str,
     /// Description of the metric, for participants.
     pub metric: Option<String>,
-    /// Sentences about the rules for submissions, for participants. `None` if the bytes of the description are published and
-    /// must not change. The description then lists neither rules nor the fields of JSON lines.
-    pub requirements: Option<Vec<String>>,
+    /// Facts about submissions, for participants. `None` if the bytes of the description are published and must not change.
+    /// The description then lists neither rules, values and examples of files nor the fields of JSON lines.
+    pub submissions: Option<SubmissionFacts>,
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
     /// How archives in `public` are unpacked.
@@ -573,7 +573,7 @@ impl Builder<'_> {
             prose,
             is_complete,
             metric: self.options.metric.clone(),
-            requirements: self.options.requirements.clone(),
+            submissions: self.options.submissions.clone(),
             outputs: public,
             sample,
         };

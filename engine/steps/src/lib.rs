@@ -74,6 +74,7 @@ pub use build::{
     BuildError, BuildOptions, DESCRIPTION_STEP, MEMBERS_STEP, Sources, TRIAL_STEP, build,
     build_preview,
 };
+pub use description::SubmissionFacts;
 pub use kinds::{
     ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, LISTING_FILE, MANIFEST_FILE,
     Manifest, ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths,

@@ -35,14 +35,15 @@ impl Competition {
         let (options, entry) = (&self.options, &self.entry);
         let given = user_description(options, &self.id)?;
         let description = given.as_deref().or(entry.description.as_deref());
+        let (metric, submissions) = self.grading_facts();
         let build_options = BuildOptions {
             data_dir: &task.data_dir(),
             boot: task.settings.boot.as_deref(),
             session: engine,
             checksums: self.checksums.as_ref(),
             description: description.unwrap_or(""),
-            metric: self.metric(),
-            requirements: self.requirements(),
+            metric,
+            submissions,
             variant: &options.variant,
             expand: options.expand_archives(),
             locked: self.trees,

@@ -21,7 +21,7 @@ use prep_spec::{
     nearest,
 };
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
-use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
+use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, SubmissionFacts, Verify};
 use serde::Serialize;
 
 use crate::bundles::BorrowedBundle;
@@ -236,13 +236,24 @@ impl Competition {
         self.entry.pack.is_some() || self.entry.is_built_in()
     }
 
-    /// Returns a sentence about the metric of the section `grade`, for the description.
-    pub(crate) fn metric(&self) -> Option<String> {
-        let grade = self.pipeline.grade.as_ref()?;
+    /// Returns the parts of the description about grading: a sentence about the metric, and facts about submissions. The
+    /// facts are `None` if the description must not change.
+    pub(crate) fn grading_facts(&self) -> (Option<String>, Option<SubmissionFacts>) {
+        let grade = self.pipeline.grade.as_ref();
         // Does not fail, because the section was checked when the pipeline was loaded.
-        let grader = Grader::parse(&grade.value.rules).ok()?;
-        if !self.has_published_description() {
-            return Some(grader.description_of_metric());
+        let grader = grade.and_then(|grade| Grader::parse(&grade.value.rules).ok());
+        let is_published = self.has_published_description();
+        let Some(grader) = grader else {
+            return (None, (!is_published).then(SubmissionFacts::default));
+        };
+        if !is_published {
+            let ids = grader.identifiers().into_iter();
+            let facts = SubmissionFacts {
+                requirements: grader.requirements(),
+                graded: grader.true_columns(None),
+                ids: ids.map(str::to_owned).collect(),
+            };
+            return (Some(grader.description_of_metric()), Some(facts));
         }
         let better = match grader.direction() {
             Direction::HigherIsBetter => "Higher",
@@ -250,18 +261,10 @@ impl Competition {
         };
         let definition = &grader.metric().definition;
         let (name, summary) = (definition.name, definition.summary);
-        Some(format!("`{name}`: {summary} {better} is better."))
-    }
-
-    /// Returns sentences about the rules for submissions, for the description. Returns `None` if the description must not
-    /// change.
-    pub(crate) fn requirements(&self) -> Option<Vec<String>> {
-        if self.has_published_description() {
-            return None;
-        }
-        let grade = self.pipeline.grade.as_ref();
-        let grader = grade.and_then(|grade| Grader::parse(&grade.value.rules).ok());
-        Some(grader.map_or_else(Vec::new, |grader| grader.requirements()))
+        (
+            Some(format!("`{name}`: {summary} {better} is better.")),
+            None,
+        )
     }
 
     /// Returns the outputs for which no checksum is published.

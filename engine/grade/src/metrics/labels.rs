@@ -296,22 +296,45 @@ impl Metric for F1Score {
         }
     }
 
+    fn meaning(&self) -> Option<&'static str> {
+        let is_per_label = self.columns.is_some();
+        is_per_label
+            .then_some("1 means that the row has the label of the column, and 0 that it does not.")
+    }
+
     fn imperfection(&self) -> Option<&'static str> {
         (self.average == LabelAverage::Samples)
             .then_some("with `average: samples`, a row without labels has the score 0")
     }
 
     fn summary(&self) -> Option<&'static str> {
-        match (&self.columns, self.average) {
-            (None, _) => None,
-            (_, LabelAverage::Samples) => Some(
+        Some(match (&self.columns, self.average) {
+            (_, LabelAverage::Samples) => {
                 "Mean over rows of the F1 of a row's labels. Each column is a label, and a row can have several labels. A \
-                 row that has neither true nor predicted labels has the F1 0.",
-            ),
-            _ => Some(
-                "F1 over the labels of truth and prediction. Each column is a label, and a row can have several labels.",
-            ),
-        }
+                 row that has neither true nor predicted labels has the F1 0."
+            }
+            (Some(_), LabelAverage::Micro) => {
+                "F1 of all labels together: hits and errors are added up over the columns. Each column is a label, and a row \
+                 can have several labels."
+            }
+            (Some(_), LabelAverage::Weighted) => {
+                "Mean F1 of the labels, weighted by their numbers of rows. Each column is a label, and a row can have several \
+                 labels."
+            }
+            (Some(_), _) => {
+                "Mean F1 of the labels, all with the same weight. Each column is a label, and a row can have several labels."
+            }
+            (None, LabelAverage::Micro) => {
+                "F1 of all labels together. Each row has one label, so this is the fraction of rows with the correct label."
+            }
+            (None, LabelAverage::Weighted) => {
+                "Mean F1 of the labels, weighted by their numbers of rows. Each row has one label."
+            }
+            (None, LabelAverage::Binary) => {
+                "F1 of the label in `positive` (default: 1). Each row has one of two labels."
+            }
+            (None, _) => "Mean F1 of the labels, all with the same weight. Each row has one label.",
+        })
     }
 }
 

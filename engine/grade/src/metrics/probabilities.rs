@@ -7,7 +7,9 @@ use prep_spec::words::{KeyType, SectionKey};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::kind::{COLUMNS, FINITE, ROW_WEIGHTS, mean_by, mean_over, row_weights};
+use super::kind::{
+    CLASS_PROBABILITY, COLUMNS, FINITE, PROBABILITY, ROW_WEIGHTS, mean_by, mean_over, row_weights,
+};
 use super::kind::{Metric, MetricKind, Score};
 use super::roc::larger_label;
 use crate::python::mean;
@@ -105,6 +107,10 @@ impl Metric for LogLoss {
     fn cell(&self) -> Option<&'static str> {
         self.preparation.clip_first.is_none().then_some(FINITE)
     }
+
+    fn meaning(&self) -> Option<&'static str> {
+        Some(meaning(&self.columns))
+    }
 }
 
 pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLogLoss>(Definition {
@@ -165,6 +171,19 @@ impl Metric for BalancedLogLoss {
 
     fn cell(&self) -> Option<&'static str> {
         Some(FINITE)
+    }
+
+    fn meaning(&self) -> Option<&'static str> {
+        Some(meaning(&self.columns))
+    }
+}
+
+/// Returns a sentence about the numbers of a log loss.
+fn meaning(columns: &ColumnSelection) -> &'static str {
+    match columns {
+        ColumnSelection::One(_) => PROBABILITY,
+        ColumnSelection::Many(names) if names.len() == 1 => PROBABILITY,
+        _ => CLASS_PROBABILITY,
     }
 }
 
@@ -356,6 +375,10 @@ impl Metric for Brier {
 
     fn cell(&self) -> Option<&'static str> {
         Some("a number from 0 to 1")
+    }
+
+    fn meaning(&self) -> Option<&'static str> {
+        Some(PROBABILITY)
     }
 }
 

@@ -6,7 +6,7 @@ use prep_spec::words::KeyType;
 use serde::Deserialize;
 
 use super::kind::{Direction, Metric, MetricKind, Score, TRUTH};
-use super::kind::{FINITE, POSITIVE, ROW_WEIGHTS, mean_over, row_weights};
+use super::kind::{FINITE, POSITIVE, ROW_WEIGHTS, SCORE, mean_over, row_weights};
 use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
 use crate::spec::definition::{Definition, column, columns, optional, required};
@@ -90,6 +90,10 @@ impl Metric for RocAuc {
 
     fn cell(&self) -> Option<&'static str> {
         matches!(self.matching, Match::Name).then_some(FINITE)
+    }
+
+    fn meaning(&self) -> Option<&'static str> {
+        Some(SCORE)
     }
 }
 
@@ -283,6 +287,13 @@ impl Metric for AveragePrecision {
             }
             Ok(average_precision(&positive, &scores, weights.as_deref()))
         })
+    }
+
+    fn meaning(&self) -> Option<&'static str> {
+        Some(
+            "A higher number means that the label in `positive` (default: 1) is more probable. Only the order of the numbers \
+             matters.",
+        )
     }
 
     fn rows(&self) -> RowPolicy {
