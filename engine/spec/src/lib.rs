@@ -55,7 +55,7 @@ pub use text::diagnostic::{self, Diagnostic, Diagnostics, Severity, SourceFile, 
 pub use text::suggest::{
     alternatives, construct, is_typing_error, joined, list_names, nearest, shortened,
 };
-pub use text::yaml::help_if_cut;
+pub use text::yaml::{self, help_if_cut};
 pub use variant::{
     BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,
 };

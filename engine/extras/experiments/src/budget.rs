@@ -1,7 +1,6 @@
 //! The budget of an experiment, which a person fills in: hours, hardware, model and its cut-off date.
 //!
-//! The file is YAML. It maps fields to values, or the name of each experiment to its fields. A value is a plain or quoted
-//! string on one line.
+//! The file is YAML or JSON. It maps fields to values, or the name of each experiment to its fields.
 //!
 //! ```yaml
 //! my-agent:
@@ -13,6 +12,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+
+use prep_spec::yaml::{self, Kind, MappingEntry, YamlNode};
+use prep_spec::{SourceFile, Span};
 
 use crate::report::{self, ExperimentsError};
 
@@ -34,37 +36,25 @@ pub struct Budgets {
 impl Budgets {
     /// Reads the budgets from a YAML file. An unknown or repeated field is an error.
     pub fn read(path: &Path) -> Result<Budgets, ExperimentsError> {
-        let text = report::read(path)?;
+        let source = SourceFile::new("", report::read(path)?);
+        let wrong = |(span, problem): (Span, String)| {
+            ExperimentsError::in_line(path, source.position(span.start).0, &problem)
+        };
+        let root = yaml::parse(&source).map_err(|error| wrong((error.span, error.message)))?;
         let mut budgets = Budgets::default();
-        let mut experiment: Option<String> = None;
-        for (number, line) in (1..).zip(text.lines()) {
-            let content = line.trim();
-            if content.is_empty() || content.starts_with('#') || content == "---" {
-                continue;
-            }
-            let wrong = |problem: &str| ExperimentsError::in_line(path, number, problem);
-            let (key, value) = split(content).ok_or_else(|| wrong("expected `field: value`"))?;
-            let is_indented = line.starts_with(' ');
-            if value.is_empty() && !is_indented && !BUDGET_FIELDS.contains(&key.as_str()) {
-                budgets.named.entry(key.clone()).or_default();
-                experiment = Some(key);
-                continue;
-            }
-            if !BUDGET_FIELDS.contains(&key.as_str()) {
-                let problem = format!("`{key}` is not one of {}", BUDGET_FIELDS.join(", "));
-                return Err(wrong(&problem));
-            }
-            let fields = match experiment.as_ref().filter(|_| is_indented) {
-                Some(name) => budgets.named.entry(name.clone()).or_default(),
-                None if is_indented => {
-                    return Err(wrong(
-                        "expected the name of an experiment above the indented line",
-                    ));
-                }
-                None => &mut budgets.common,
+        for entry in entries(&root).map_err(wrong)? {
+            let is_experiment = match &entry.value.kind {
+                Kind::Mapping(_) => true,
+                _ => entry.value.is_null() && !BUDGET_FIELDS.contains(&entry.key.as_str()),
             };
-            if fields.insert(key.clone(), value).is_some() {
-                return Err(wrong(&format!("`{key}` occurs twice")));
+            if !is_experiment {
+                add(&mut budgets.common, entry).map_err(wrong)?;
+                continue;
+            }
+            let fields = budgets.named.entry(entry.key.clone()).or_default();
+            if !entry.value.is_null() {
+                let mut own = entries(&entry.value).map_err(wrong)?.iter();
+                own.try_for_each(|own| add(fields, own)).map_err(wrong)?;
             }
         }
         Ok(budgets)
@@ -83,24 +73,35 @@ impl Budgets {
     }
 }
 
-/// Splits `key: value`. Returns `None` for another line, for example an element of a list.
-fn split(line: &str) -> Option<(String, String)> {
-    let (key, value) = line.split_once(':')?;
-    let value = match value.strip_prefix(' ') {
-        Some(value) => value.trim(),
-        None if value.is_empty() => "",
-        None => return None,
-    };
-    let unquoted = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
-    let value = match unquoted('"').or_else(|| unquoted('\'')) {
-        Some(quoted) if !quoted.contains(['\\', '"', '\'']) => quoted,
-        None if !value.starts_with(['"', '\'', '[', '{', '&', '*', '|', '>', '!']) => {
-            value.split(" #").next().unwrap_or_default().trim_end()
+/// A mistake in the file, and its position.
+type Mistake = (Span, String);
+
+fn entries(node: &YamlNode) -> Result<&[MappingEntry], Mistake> {
+    match &node.kind {
+        Kind::Mapping(entries) => Ok(entries),
+        _ => Err((node.span, "expected `field: value`".to_owned())),
+    }
+}
+
+fn add(fields: &mut Budget, entry: &MappingEntry) -> Result<(), Mistake> {
+    let key = &entry.key;
+    let problem = match &entry.value.kind {
+        _ if !BUDGET_FIELDS.contains(&key.as_str()) => {
+            format!("`{key}` is not one of {}", BUDGET_FIELDS.join(", "))
         }
-        _ => return None,
+        Kind::Scalar(_) if fields.contains_key(key) => format!("`{key}` occurs twice"),
+        Kind::Scalar(scalar) => {
+            let is_null = entry.value.is_null();
+            let text = if is_null { "" } else { scalar.text.trim_end() };
+            fields.insert(key.clone(), text.to_owned());
+            return Ok(());
+        }
+        _ => format!(
+            "expected a value for `{key}`, found {}",
+            entry.value.describe()
+        ),
     };
-    let key = key.trim_matches(['"', '\'']);
-    (!key.is_empty() && !key.starts_with('-')).then(|| (key.to_owned(), value.to_owned()))
+    Err((entry.key_span, problem))
 }
 
 #[cfg(test)]
@@ -124,16 +125,35 @@ mod tests {
         assert_eq!(mine["hardware"], "1x A10: 36 vCPU");
     }
 
+    /// YAML in one line and JSON have the same meaning as a block.
+    #[test]
+    fn every_form_of_yaml_is_read() {
+        let block = read("hours: 24\nmine:\n  model: a b\n").unwrap();
+        for text in [
+            "hours: 24\nmine: {model: a b}\n",
+            "{hours: 24, mine: {model: a b}}",
+            r#"{"hours": 24, "mine": {"model": "a b"}}"#,
+            "hours: '24'\nmine:\n  model: >\n    a\n    b\n",
+        ] {
+            assert_eq!(read(text).unwrap(), block, "{text}");
+        }
+    }
+
     #[test]
     fn errors_in_a_budget_name_their_line() {
         for (text, message) in [
-            ("hours 24", "expected `field: value`"),
-            ("hour: 24", "`hour` is not one of"),
-            ("mine:\n  hour: 24", "`hour` is not one of"),
-            ("hours: 1\nhours: 2", "`hours` occurs twice"),
-            ("  hours: 1", "expected the name of an experiment above"),
-            ("- hours: 1", "expected `field: value`"),
-            ("hours: [1]", "expected `field: value`"),
+            ("hours 24", "budget.yaml:1: expected `field: value`"),
+            ("hour: 24", "budget.yaml:1: `hour` is not one of"),
+            ("mine:\n  hour: 24", "budget.yaml:2: `hour` is not one of"),
+            ("hours: 1\nhours: 2", "budget.yaml:2: `hours` occurs twice"),
+            ("- hours: 1", "budget.yaml:1: expected `field: value`"),
+            ("hours: [1]", "expected a value for `hours`, found a list"),
+            (
+                "mine: {model: {a: 1}}",
+                "expected a value for `model`, found a mapping",
+            ),
+            ("mine: [hours]\n", "`mine` is not one of"),
+            ("mine: {hours: 1", "budget.yaml:1: "),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(message), "{text}: {error}");

@@ -10,43 +10,61 @@ use super::diagnostic::{Diagnostic, SourceFile, Span, Spanned};
 /// Maximum nesting, which limits all recursions over a tree.
 const MAX_DEPTH: usize = 32;
 
+/// A scalar, list or mapping, and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct YamlNode {
+    /// The position.
     pub span: Span,
+    /// The content.
     pub kind: Kind,
 }
 
+/// The content of a node.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
+    /// A text, number, boolean or null.
     Scalar(Scalar),
+    /// A list.
     Sequence(Vec<YamlNode>),
     /// The entries in file order. A key may occur twice. The code that reads the mapping reports such a key.
     Mapping(Vec<MappingEntry>),
 }
 
+/// The text of a scalar without quotes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scalar {
+    /// The text.
     pub text: String,
+    /// How the file writes the text.
     pub style: Style,
 }
 
+/// How a file writes a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
+    /// Without quotes.
     Plain,
+    /// `'text'`.
     SingleQuoted,
+    /// `"text"`.
     DoubleQuoted,
     /// Style `|` or `>`. The node's span begins at the first character after the header.
     Block,
 }
 
+/// A key of a mapping, and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MappingEntry {
+    /// The key.
     pub key: String,
+    /// The position of the key.
     pub key_span: Span,
+    /// The value.
     pub value: YamlNode,
 }
 
 impl MappingEntry {
+    /// Returns the key with its position.
     pub fn name(&self) -> Spanned<String> {
         Spanned {
             value: self.key.clone(),
