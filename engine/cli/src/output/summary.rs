@@ -172,8 +172,8 @@ fn incomplete(summaries: &[Summary]) -> Option<String> {
     })
 }
 
-/// Returns one error for each failed step. Failures that differ only in the competition become one error with a list of
-/// ids.
+/// Returns one error for each failed step. Failures that differ only in the competition and in checksums become one error
+/// with a list of ids.
 fn failures(summaries: &[Summary]) -> Vec<CliError> {
     let mut groups: Vec<(String, CliError, Vec<&str>)> = Vec::new();
     for summary in summaries {
@@ -182,7 +182,7 @@ fn failures(summaries: &[Summary]) -> Vec<CliError> {
                 continue;
             }
             let error = error_of(&summary.id, failure);
-            let alike = with_any_id(&error.message, &summary.id);
+            let alike = without_checksums(&with_any_id(&error.message, &summary.id));
             let group = groups.iter_mut().find(|(other, one, _)| {
                 let in_pipelines = one.diagnostics.is_some() || error.diagnostics.is_some();
                 !in_pipelines && *other == alike && one.exit == error.exit
@@ -221,6 +221,22 @@ fn with_any_id(message: &str, id: &str) -> String {
     }
     text.push_str(rest);
     text
+}
+
+/// Replaces checksums, which are words of at least 32 hexadecimal digits, with `...`.
+fn without_checksums(message: &str) -> String {
+    let words = message.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.map(|word| {
+        let digits = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_checksum = digits.len() >= 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let end = word.get(digits.len()..).unwrap_or_default();
+        if is_checksum {
+            format!("...{end}")
+        } else {
+            word.to_owned()
+        }
+    });
+    words.collect()
 }
 
 fn table(summaries: &[Summary]) -> PrintedTable {
@@ -360,6 +376,19 @@ mod tests {
             ]
         );
         assert_eq!(with_any_id("concat cat/cat.zip", "cat"), "concat ID/ID.zip");
+        let wrong = |id: &str, sum: char| {
+            let sum = sum.to_string().repeat(32);
+            failed(
+                id,
+                Failure::Check,
+                &format!("@.zip has MD5 {sum}, é expected"),
+            )
+        };
+        let errors = failures(&[wrong("cat", 'a'), wrong("dog", '7'), wrong("owl", 'x')]);
+        let messages: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
+        let grouped = "2 competitions: ID/bundle: ID.zip has MD5 ..., é expected\n  ID: cat, dog";
+        let other = format!("owl/bundle: owl.zip has MD5 {}, é expected", "x".repeat(32));
+        assert_eq!(messages, [grouped, &other]);
     }
 
     #[test]
