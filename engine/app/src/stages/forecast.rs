@@ -224,16 +224,20 @@ impl Plan {
     /// Returns whether the run publishes files of a competition that has no published files yet. Existing files are replaced one
     /// by one, so they need no further space.
     fn creates_files(&self, task: &Task, competition: &Competition) -> Result<bool, Error> {
-        let publishes = self.all.nodes_of(&competition.id).iter().any(|node| {
-            let is_sink = matches!(self.all.graph.node(*node).action, Action::Sink(_));
-            is_sink && self.resolution.work.contains_key(node)
-        });
         let manifest = || prepared::replaceable_manifest(&task.data_dir(), &competition.id);
-        Ok(publishes && manifest()?.is_none())
+        Ok(self.publishes(competition) && manifest()?.is_none())
     }
 
-    /// Checks that the user can write the directories of competitions that have no published files yet. If a competition has
-    /// published files, the run may compute equal files and write nothing. Therefore its directory is not checked.
+    /// Returns whether the run publishes files of a competition, unless its results turn out to be equal to the published
+    /// files.
+    fn publishes(&self, competition: &Competition) -> bool {
+        self.all.nodes_of(&competition.id).iter().any(|node| {
+            let is_sink = matches!(self.all.graph.node(*node).action, Action::Sink(_));
+            is_sink && self.resolution.work.contains_key(node)
+        })
+    }
+
+    /// Checks that the user can write the directories of competitions that the run publishes.
     ///
     /// # Errors
     /// Returns an error if a directory cannot be created or written. If the run may continue with other competitions, only
@@ -241,18 +245,15 @@ impl Plan {
     pub(crate) fn require_writable(&self, task: &Task) -> Result<(), Error> {
         let data_dir = task.data_dir();
         let may_continue = task.options.keep_going && self.all.competitions.len() > 1;
-        let mut is_checked = false;
-        for competition in &self.all.competitions {
-            if !self.creates_files(task, competition)? {
-                continue;
-            }
-            if !is_checked {
-                require_writable(&data_dir)?;
-                is_checked = true;
-            }
+        let published = self.all.competitions.iter();
+        let published = published.filter(|competition| self.publishes(competition));
+        for (place, competition) in published.enumerate() {
             let own = data_dir.join(&competition.id);
             if own.exists() && !may_continue {
                 require_writable(&own)?;
+            }
+            if place == 0 {
+                require_writable(&data_dir)?;
             }
         }
         Ok(())
