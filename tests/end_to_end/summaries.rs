@@ -56,7 +56,9 @@ fn submissions_at_another_place_have_a_warning() {
     let graded = sandbox.prep(&["grade", "runs", "-o", "rep"]).code(0);
     let graded = graded.stderr_has(&[
         "2 of them without a submission",
-        "not graded, because a submission is expected at RUN/submission/submission.csv",
+        "2 runs have no submission at their place, so they are graded as failed runs",
+        "expected RUN/submission/submission.csv, found ",
+        "name the place with --submission-path",
         "harbour_1/submission.csv",
         "harbour_2/submission/ok.csv",
     ]);

@@ -522,10 +522,15 @@ fn list(
             misplaced.iter().map(|path| path.display().to_string()),
             MAX_NAMES,
         );
-        let place = Path::new("RUN").join(&places.submission);
-        let place = place.display();
+        let runs = match misplaced.len() {
+            1 => "1 run has no submission at its place, so it is graded as a failed run".to_owned(),
+            more => format!(
+                "{more} runs have no submission at their place, so they are graded as failed runs"
+            ),
+        };
+        let place = places.submission.display();
         warnings.push(format!(
-            "not graded, because a submission is expected at {place}: {names}"
+            "{runs}: expected RUN/{place}, found {names}; name the place with --submission-path"
         ));
     }
     warnings.extend(unknown.iter().map(|id| {
