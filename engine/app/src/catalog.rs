@@ -281,6 +281,11 @@ impl Catalog {
             if let Some(part) = id.split('/').find(|part| self.entries.contains_key(*part)) {
                 return error.suggest(Some(part));
             }
+            if self.set_names().iter().any(|set| set == id) {
+                return error.help(Remedy::NameSet {
+                    name: id.to_owned(),
+                });
+            }
             match (self.suggestion(id), self.similar(id).as_slice()) {
                 (Some(near), _) => error.suggest(Some(near)),
                 (None, []) => match id
@@ -490,14 +495,23 @@ impl CatalogEntry {
         }
     }
 
-    /// Returns the names of the sets that contain the competition. Sets of a pack have the form `PACK/NAME`.
+    /// Returns the names of the sets that contain the competition, as [`competition_set`] accepts them. Sets of a pack have
+    /// the form `PACK/NAME`.
     pub fn sets(&self) -> Vec<String> {
         match &self.pack {
             Some(pack) => {
                 let sets = pack.sets_of(bundle_stem(&self.id));
                 sets.map(|set| format!("{}/{set}", pack.name)).collect()
             }
-            None => prep_splits::sets_of(&self.id).map(str::to_owned).collect(),
+            None => {
+                let lists = prep_splits::sets_of(&self.id);
+                let named = lists.map(|list| if list == ALL { SCORED } else { list });
+                let mut sets: Vec<String> = named.map(str::to_owned).collect();
+                if !sets.is_empty() {
+                    sets.push(ALL.to_owned());
+                }
+                sets
+            }
         }
     }
 

@@ -170,6 +170,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             verb.if_new("pipelines", "; name the directory of your own pipelines with --pipelines DIR")
                 .unwrap_or_default()
         ),
+        Remedy::NameSet { name } => match verb.has("set") {
+            true => format!("`{name}` is a set; select it with --set={name}"),
+            false => format!("`{name}` is a set; `prep list --set={name}` lists its competitions"),
+        },
         Remedy::AddPack { name } => format!(
             "`prep list` shows all competitions; no pack `{name}` is installed, and `prep pack add SOURCE` adds one"
         ),

@@ -245,6 +245,11 @@ pub enum Remedy {
     },
     /// Show the list of competitions.
     ListCompetitions,
+    /// Select a set of competitions instead of a competition with the set's name.
+    NameSet {
+        /// The name of the set.
+        name: String,
+    },
     /// Install the pack that contains a competition. A pack is a directory of competitions that are not built in.
     AddPack {
         /// The name of the pack.

@@ -235,12 +235,12 @@ fn table(rows: &[Row]) -> PrintedTable {
     let mut table = PrintedTable::with_header("id  sets  >size  category  name  state")
         .optional(&["name", "category", "sets", "size"]);
     for row in rows {
-        // Omits the set `all`, which contains nearly all competitions.
+        // Omits the sets that contain nearly all competitions.
         let sets: Vec<&str> = row
             .sets
             .iter()
             .map(String::as_str)
-            .filter(|set| *set != "all")
+            .filter(|set| !["all", "scored"].contains(set))
             .collect();
         let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
         table.row(vec![
