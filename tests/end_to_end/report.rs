@@ -170,9 +170,79 @@ fn copies_of_the_answers_are_marked() {
         .code(0)
         .stderr_has(&["mine: submissions", words, Harbour::ID]);
     let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
-    // The words occur in the table, in the text of the picture, and next to the experiment.
-    assert_eq!(page.matches(words).count(), 3);
+    // The words occur in the table, in the text of the picture, at the mark in the picture, and next to the experiment.
+    assert_eq!(page.matches(words).count(), 4);
     assert!(!page.contains("silver medal"));
+}
+
+/// The page contains the warnings of the command line, the reasons of invalid submissions, and a column for each experiment.
+#[test]
+fn page_compares_experiments() {
+    let sandbox = prepared();
+    let path = |group: &str| {
+        let path = format!("\"submission_path\": \"runs/{group}/harbour_1/s.csv\", \"score\"");
+        GRADING.replace("\"score\"", &path)
+    };
+    let invalid = GRADING
+        .replace("\"score\": 0.75", "\"score\": null, \"reason\": {\"kind\": \"ids\", \"message\": \"id `<7>` is missing\"}")
+        .replace("\"silver_medal\": true", "\"silver_medal\": false")
+        .replace("\"above_median\": true", "\"above_median\": false")
+        .replace("\"valid_submission\": true", "\"valid_submission\": false");
+    sandbox.write("runs/g1/grading_report.json", path("1_run-group_mine"));
+    let lower = path("2_run-group_theirs").replace("0.75", "0.5");
+    sandbox.write("runs/g2/grading_report.json", &lower);
+    sandbox.write("runs/g3/grading_report.json", invalid);
+    sandbox.write(
+        "runs/groups.csv",
+        "experiment_id,run_group\nmine,g1\ntheirs,g2\ntheirs,g3\n",
+    );
+    let report = |arguments: &[&str]| {
+        let ended = sandbox.prep(&[&["report", "-o", "r.html"], arguments].concat());
+        let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
+        (ended.code(0), page)
+    };
+    let (ended, page) = report(&["--groups", "runs/groups.csv"]);
+    assert_eq!(ended.stderr, "");
+    for part in [
+        "<small class=\"long\">id `&lt;7&gt;` is missing</small>",
+        "<span class=\"best\">0.75000</span><div><span class=\"result r4\">silver medal</span>",
+        "<span class=\"\">0.50000</span><div><span class=\"result r4\">1 silver medal</span> <span class=\"result r12\">1 invalid</span>",
+        "class=\"series c0 m0\"",
+        "class=\"series c1 m1\"",
+        "<dd>3<small>runs of 2 experiments",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    assert!(!page.contains("different agents"));
+    let (ended, page) = report(&[
+        "--grading",
+        "runs",
+        "--grading",
+        "runs/g1/grading_report.json",
+    ]);
+    ended.stderr_has(&["1 report is named several times, but counted once: "]);
+    for part in [
+        "different agents: mine, theirs.",
+        "<dd>3<small>runs of 1 experiment",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    sandbox.write(
+        "again/grading_report.json",
+        path("1_run-group_mine").replace("\"score\"", "\"created_at\": \"1\", \"score\""),
+    );
+    sandbox.write(
+        "again/2/grading_report.json",
+        path("1_run-group_mine").replace("\"score\"", "\"created_at\": \"1\", \"score\""),
+    );
+    let (_, page) = report(&["--grading", "again"]);
+    assert!(page.contains("1 run was graded several times"), "{page}");
+    for arguments in [["--runs", "runs"], ["--experiment", "mine"]] {
+        let ended = sandbox.prep(&[&["report", "-o", "r.html"], &arguments[..]].concat());
+        ended
+            .code(2)
+            .stderr_has(&["`--runs` and `--experiment` need --groups"]);
+    }
 }
 
 /// The page states which gradings a figure leaves out, and which scores have no place on an axis.

@@ -165,14 +165,23 @@ def look(browser, page, pictures):
 
 
 def make_page(prep, directory):
-    """Prepares and grades the program's samples, and creates a page. One experiment has a name that looks like markup."""
+    """Prepares and grades the program's samples, and creates a page about two experiments.
+
+    The name of one experiment looks like markup, and so does the reason why one of its submissions is invalid.
+    """
     run = lambda *given: subprocess.run([str(prep), *map(str, given)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     demo = directory / "demo"
     run("demo", "-o", demo)
     report = next(demo.rglob("*grading_report*.json"))
+    graded = json.loads(report.read_text())
+    first = graded["competition_reports"][0]
+    no = dict.fromkeys([name for name, value in first.items() if value is True and name != "submission_exists"], False)
+    first |= no | {"score": None, "reason": {"kind": "ids", "message": f"{EVIL} is not an id. " * 8}}
+    other = directory / "other.json"
+    other.write_text(json.dumps(graded))
     page = directory / "report.html"
     run("report", "--data-dir", demo / "data", "--cache-dir", demo / "cache", "--grading", f"mine={report}",
-        "--grading", f"{EVIL}={report}", "-o", page)
+        "--grading", f"{EVIL}={other}", "-o", page)
     text = page.read_text()
     assert EVIL not in text and "&lt;script&gt;alert(1)" in text
     return page

@@ -25,6 +25,7 @@
 mod args;
 mod completion;
 mod error;
+mod experiments;
 mod forms;
 mod global;
 mod options;

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prep_app::{Catalog, FailedRun, PreparationOptions, RememberedOptions, Task};
 use prep_core::units;
-use prep_experiments::RepeatedRun;
+use prep_experiments::agents;
 use prep_report::{GradedExperiment, ReportSubject};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
+use crate::experiments::{self, GroupArgs, NamedReports, read_reports};
 use crate::output::printer::write_atomically;
 use crate::output::progress::activity::Activity;
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
-use crate::verbs::summarize;
 
 /// Write an HTML page about prepared and graded data
 #[derive(Debug, Args)]
@@ -25,6 +25,7 @@ Examples:
   prep report -o report.html
   prep report spaceship-titanic --grading runs/grading_report.json -o report.html
   prep report --lite --grading mine=a.json --grading mine=b.json --grading theirs=reports -o report.html
+  prep report --groups runs/run_group_experiments.csv -o report.html
 
 The page shows files, splits, leaderboards and experiments. Without an ID it is about all prepared and graded \
 competitions. Grading reports with the same NAME are the seeds of one experiment. The page is one file without scripts \
@@ -38,8 +39,10 @@ pub struct ReportArgs {
     /// A grading report, or a directory of them; can be repeated
     ///
     /// Reports of prep and of upstream are accepted. From a directory, all files *grading_report*.json are read.
-    #[arg(long, value_name = "[NAME=]REPORT.json")]
+    #[arg(long, value_name = "[NAME=]REPORT.json", conflicts_with = "groups")]
     grading: Vec<String>,
+    #[command(flatten)]
+    table: GroupArgs,
     /// The file to write
     #[arg(long, short, value_name = "FILE.html")]
     output: PathBuf,
@@ -59,30 +62,8 @@ impl ReportArgs {
             ..session.options_with(RememberedOptions::default())
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
-        let mut graded = self.grading_reports(session)?;
+        let mut graded = self.graded_experiments(session)?;
         leave_out_unknown(session, &task.catalog, &mut graded);
-        let repeated: Vec<(&str, Vec<RepeatedRun>)> = graded
-            .iter()
-            .map(|one| {
-                (
-                    one.name.as_str(),
-                    prep_experiments::repeated_runs(&one.runs),
-                )
-            })
-            .filter(|(_, repeated)| !repeated.is_empty())
-            .collect();
-        for experiment in &graded {
-            let label = format!("{}: ", experiment.name);
-            let remedy = "to compare the agents, grade each run group into its own directory, and name each agent's reports \
-                          with --grading NAME=REPORT.json";
-            summarize::warn_agents(session, &label, &experiment.runs, remedy);
-            let copies = experiment.runs.iter().filter(|run| run.is_answers);
-            let ids = copies.map(|run| run.competition.as_str()).collect();
-            summarize::warn_copies(session, &label, ids);
-        }
-        for (name, repeated) in &repeated {
-            summarize::warn_repeated(session, &format!("{name}: "), repeated);
-        }
         let variant = self.variant.as_deref();
         let ids = self
             .selection
@@ -94,25 +75,32 @@ impl ReportArgs {
         };
         let count = units::count(ids.len() as u64, "competition");
         let activity = Activity::start(&session.printer, format!("reading {count}"));
-        let (html, left_out) = prep_report::html(&task, &wanted, |place, id| {
+        let (html, content) = prep_report::html(&task, &wanted, |place, id| {
             activity.set(format!("reading {id} ({} of {})", place + 1, ids.len()));
         })?;
         drop(activity);
-        if left_out > 0 {
-            let count = units::count(left_out as u64, "graded submission");
+        let separation = "to compare the agents, grade each run group into its own directory, and name each agent's reports \
+                          with --grading NAME=REPORT.json";
+        for experiment in &content.experiments.all {
+            experiments::warn(session, &label(&experiment.name), experiment, separation);
+        }
+        if content.left_out > 0 {
+            let count = units::count(content.left_out as u64, "graded submission");
             session.printer.warning(format!(
                 "{count} left out, because the page does not show their competition or variant"
             ));
         }
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
         let json = || {
+            let repeated = content.experiments.all.iter();
+            let repeated = repeated.filter(|one| !one.repeated_runs.is_empty());
             json!({
                 "competitions": ids.iter().map(|id| to_json(&task.catalog, id)).collect::<Vec<_>>(),
                 "path": self.output,
                 "bytes": html.len(),
-                "repeated_runs": repeated.iter().map(|(name, repeated)| json!({
-                    "experiment": name,
-                    "runs": repeated,
+                "repeated_runs": repeated.map(|one| json!({
+                    "experiment": one.name,
+                    "runs": one.repeated_runs,
                 })).collect::<Vec<_>>(),
             })
         };
@@ -128,9 +116,26 @@ impl ReportArgs {
         Ok(Exit::Success)
     }
 
+    /// Reads the reports of each experiment.
+    fn graded_experiments(&self, session: &CliSession) -> Result<Vec<GradedExperiment>, CliError> {
+        let experiments = match self.table.experiments(session)? {
+            Some(experiments) => experiments,
+            None => self.grading_reports()?,
+        };
+        let graded = experiments.into_iter().map(|(name, reports)| {
+            let runs = read_reports(session, &label(&name), &reports)?;
+            let agents = match self.table.groups {
+                Some(_) => BTreeSet::new(),
+                None => agents(&runs.graded),
+            };
+            Ok(GradedExperiment { name, runs, agents })
+        });
+        graded.collect()
+    }
+
     /// Groups the reports by experiment, in the order of each experiment's first report.
-    fn grading_reports(&self, session: &CliSession) -> Result<Vec<GradedExperiment>, CliError> {
-        let mut reports: Vec<(&str, Vec<PathBuf>)> = Vec::new();
+    fn grading_reports(&self) -> Result<Vec<NamedReports>, CliError> {
+        let mut reports: Vec<NamedReports> = Vec::new();
         for text in &self.grading {
             // A value with `=` is a path if such a file exists.
             let (name, path) = match text.split_once('=') {
@@ -139,29 +144,25 @@ impl ReportArgs {
             };
             let paths = prep_experiments::reports_at(Path::new(path));
             let paths = paths.map_err(CliError::of_experiments)?;
-            match reports.iter_mut().find(|(other, _)| *other == name) {
+            match reports.iter_mut().find(|(other, _)| other == name) {
                 Some((_, all)) => all.extend(paths),
-                None => reports.push((name, paths)),
+                None => reports.push((name.to_owned(), paths)),
             }
         }
-        let mut graded = Vec::new();
-        for (name, paths) in reports {
-            let runs = prep_experiments::read_reports(&paths).map_err(CliError::of_experiments)?;
-            summarize::warn_ungraded(session, &format!("{name}: "), &runs.ungraded);
-            graded.push(GradedExperiment {
-                name: name.to_owned(),
-                runs: runs.graded,
-            });
-        }
-        Ok(graded)
+        Ok(reports)
     }
+}
+
+/// Returns the prefix of messages about an experiment.
+fn label(experiment: &str) -> String {
+    format!("{experiment}: ")
 }
 
 /// Removes runs of competitions that have no pipeline, and warns about these competitions.
 fn leave_out_unknown(session: &CliSession, catalog: &Catalog, graded: &mut [GradedExperiment]) {
     let mut ids = BTreeSet::new();
     for experiment in graded {
-        experiment.runs.retain(|run| {
+        experiment.runs.graded.retain(|run| {
             let is_known = catalog.find(&run.competition).is_some();
             if !is_known {
                 ids.insert(run.competition.clone());
@@ -191,7 +192,7 @@ fn prepared_or_graded(
     for entry in task.catalog.iter() {
         let was_graded = graded
             .iter()
-            .flat_map(|experiment| &experiment.runs)
+            .flat_map(|experiment| &experiment.runs.graded)
             .any(|run| run.competition == entry.id);
         let mut is_shown = was_graded;
         for variant in &variants {

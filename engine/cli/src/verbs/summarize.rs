@@ -1,23 +1,23 @@
 //! `prep summarize`: computes leaderboard figures from the grading reports of many runs.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
-    Budget, Budgets, Choice, Experiment, GradedRun, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
-    SetSummary, UngradedRun, agents, read_reports, reports_at, summarise,
+    Budget, Budgets, Choice, Experiment, LeftOut, METRICS, OWN, Set, SetSummary, agents,
+    reports_at, summarise,
 };
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
 
 use crate::error::{CliError, Exit};
+use crate::experiments::{self, GroupArgs, NamedReports, read_reports};
 use crate::forms;
 use crate::global::at_least_one;
-use crate::output::table::{PrintedTable, one_line};
+use crate::output::table::PrintedTable;
 use crate::select;
 use crate::session::{CliSession, VerbResult};
 
@@ -46,17 +46,8 @@ pub struct SummarizeArgs {
     /// Name of the experiment
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
-    /// A CSV with the columns experiment_id and run_group, in place of reports
-    ///
-    /// Each run group is a directory that contains its own report. `prep grade runs/GROUP -o runs/GROUP` writes this report.
-    #[arg(long, value_name = "TABLE.csv")]
-    groups: Option<PathBuf>,
-    /// Directory of the run groups [default: the directory of the table]
-    #[arg(long, value_name = "DIR")]
-    runs: Option<PathBuf>,
-    /// Only this experiment of the table
-    #[arg(long, value_name = "ID")]
-    experiment: Vec<String>,
+    #[command(flatten)]
+    table: GroupArgs,
     /// A named set [default: each of low, medium, high, all, own]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     set: Vec<String>,
@@ -74,7 +65,7 @@ pub struct SummarizeArgs {
     /// Count missing runs as failed, instead of dropping incomplete seeds
     #[arg(long)]
     pad_missing: bool,
-    /// YAML file with hours, hardware, model and cutoff of each experiment
+    /// YAML or JSON file with hours, hardware, model and cutoff of each experiment
     ///
     /// The fields are agent, model, cutoff, hours, hardware, date, leakage, source and reports. Fields below the name of an
     /// experiment apply only to this experiment. Other fields apply to all experiments.
@@ -119,7 +110,7 @@ enum Format {
 
 impl SummarizeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let reports = match self.groups {
+        let reports = match self.table.groups {
             Some(_) => forms::GROUPS,
             None => forms::REPORTS,
         };
@@ -142,7 +133,7 @@ impl SummarizeArgs {
         };
         let mut found = Vec::new();
         for (name, reports) in self.experiments(session)? {
-            let runs = read_reports(&reports).map_err(CliError::of_experiments)?;
+            let runs = read_reports(session, &self.label(&name), &reports)?;
             let mut sets = sets.clone();
             let is_named = self.set.iter().any(|name| name == OWN);
             let own = Set::own(&runs.graded);
@@ -157,10 +148,8 @@ impl SummarizeArgs {
                 one.ungraded_runs
                     .retain(|run| is_named || is_wanted(&run.competition));
             }
-            if self.groups.is_none() {
-                let remedy = "to summarize each agent, grade each run group into its own directory, and assign the run groups to \
-                              experiments with --groups";
-                warn_agents(session, &self.label(&one), &runs.graded, remedy);
+            if self.table.groups.is_none() {
+                one.agents = agents(&runs.graded);
             }
             found.push(one);
         }
@@ -186,7 +175,7 @@ impl SummarizeArgs {
             (_, Format::Markdown, _) => printer.result(&markdown(&found, &budgets))?,
         }
         for experiment in &found {
-            remarks(session, &self.label(experiment), experiment);
+            remarks(session, &self.label(&experiment.name), experiment);
         }
         Ok(self.report_sets_without_figures(session, &found, per_competition || printer.json))
     }
@@ -221,99 +210,32 @@ impl SummarizeArgs {
         named.chain(listed).collect()
     }
 
-    /// Returns the names of the experiments, each with its reports in order.
-    fn experiments(&self, session: &CliSession) -> Result<Vec<(String, Vec<PathBuf>)>, CliError> {
-        let Some(table) = &self.groups else {
-            let mut reports = Vec::new();
-            for path in &self.reports {
-                if path.extension().is_some_and(|end| end == "csv") {
-                    let path = path.display();
-                    let error =
-                        CliError::usage(format!("{path} is a CSV file, not a grading report"));
-                    return Err(error.help(format!(
-                        "if the file assigns run groups to experiments, write `--groups {path}`"
-                    )));
-                }
-                reports.extend(reports_at(path).map_err(CliError::of_experiments)?);
-            }
-            reports.sort();
-            return Ok(vec![(self.name.clone(), reports)]);
-        };
-        let groups = prep_experiments::experiments(table).map_err(CliError::of_experiments)?;
-        let directory = table.parent().unwrap_or(Path::new(""));
-        let runs = self.runs.as_deref().unwrap_or(directory);
-        let exists = |group: &Group| runs.join(&group.run_group).is_dir();
-        if !groups.is_empty() && !groups.iter().any(exists) {
-            let directory = match runs.as_os_str().is_empty() {
-                true => Path::new("."),
-                false => runs,
-            };
-            let message = format!(
-                "{} contains no directory of a run group of {}",
-                directory.display(),
-                table.display()
-            );
-            return Err(CliError::new(Exit::Input, message)
-                .help("name the directory of the run groups, for example `--runs runs`"));
+    /// Returns the experiments of the table, or the experiment whose reports are arguments.
+    fn experiments(&self, session: &CliSession) -> Result<Vec<NamedReports>, CliError> {
+        if let Some(found) = self.table.experiments(session)? {
+            return Ok(found);
         }
-        self.requested(&groups, table)?
-            .into_iter()
-            .map(|name| {
-                let run_groups = groups.iter().filter(|group| group.experiment == name);
-                let run_groups = run_groups.map(|group| group.run_group.as_str());
-                let mut reports = Vec::new();
-                for (group, found) in prep_experiments::reports_of_groups(run_groups, runs)
-                    .map_err(CliError::of_experiments)?
-                {
-                    match found {
-                        Ok(path) => reports.push(path),
-                        Err(why) => {
-                            let directory = runs.join(&group);
-                            let shown = directory.display();
-                            let advice = match directory.is_dir() {
-                                true => {
-                                    format!("; `prep grade {shown} -o {shown}` writes the report")
-                                }
-                                false => String::new(),
-                            };
-                            session.printer.warning(format!(
-                                "{name}: the run group {group} is left out: {why}{advice}"
-                            ));
-                        }
-                    }
-                }
-                Ok((name.to_owned(), reports))
-            })
-            .collect()
-    }
-
-    /// Returns the requested experiments without duplicates, in the order of the table.
-    fn requested<'a>(&self, groups: &'a [Group], table: &Path) -> Result<Vec<&'a str>, CliError> {
-        let mut names: Vec<&str> = Vec::new();
-        for group in groups {
-            if !names.contains(&group.experiment.as_str()) {
-                names.push(&group.experiment);
+        let mut reports = Vec::new();
+        for path in &self.reports {
+            if path.extension().is_some_and(|end| end == "csv") {
+                let path = path.display();
+                let error = CliError::usage(format!("{path} is a CSV file, not a grading report"));
+                return Err(error.help(format!(
+                    "if the file assigns run groups to experiments, write `--groups {path}`"
+                )));
             }
+            reports.extend(reports_at(path).map_err(CliError::of_experiments)?);
         }
-        for wanted in &self.experiment {
-            if !names.contains(&wanted.as_str()) {
-                let message = format!("{} has no experiment `{wanted}`", table.display());
-                let near = prep_spec::nearest(wanted, names.iter().copied());
-                return Err(CliError::new(Exit::Input, message).suggest(near));
-            }
-        }
-        names.retain(|name| {
-            self.experiment.is_empty() || self.experiment.iter().any(|one| one == name)
-        });
-        Ok(names)
+        reports.sort();
+        Ok(vec![(self.name.clone(), reports)])
     }
 
     /// Returns the prefix of messages about an experiment. The prefix contains the experiment's name. If it is the
     /// default name, the prefix is empty, because this name means nothing to users.
-    fn label(&self, experiment: &Experiment) -> String {
-        match self.groups.is_none() && experiment.name == DEFAULT_NAME {
+    fn label(&self, experiment: &str) -> String {
+        match self.table.groups.is_none() && experiment == DEFAULT_NAME {
             true => String::new(),
-            false => format!("{}: ", experiment.name),
+            false => format!("{experiment}: "),
         }
     }
 
@@ -327,7 +249,7 @@ impl SummarizeArgs {
     ) -> Exit {
         let mut exit = Exit::Success;
         for experiment in found {
-            let label = self.label(experiment);
+            let label = self.label(&experiment.name);
             let is_empty = match shows_competitions {
                 true => experiment.competitions.is_empty(),
                 false => !has_figures(experiment),
@@ -618,8 +540,7 @@ fn with_detail(budget: &Budget, field: &str, detail: &str, prefix: &str) -> Stri
         .to_owned()
 }
 
-/// Prints from how many logged gradings the runs were chosen. Warns about mixed variants, copies of the answers, runs that
-/// were graded several times, and scores that are not comparable with upstream's.
+/// Prints from how many logged gradings the runs were chosen. Warns about reasons why the figures may mislead.
 fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     let competitions = &experiment.competitions;
     let counted = competitions.iter().filter(|one| one.looks.is_some());
@@ -632,85 +553,9 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
             units::count(looks, "grading")
         ));
     }
-    let mixed = competitions.iter().filter(|one| one.has_mixed_variants);
-    let mixed: Vec<String> = mixed.map(|one| one.competition.clone()).collect();
-    if !mixed.is_empty() {
-        session.printer.warning(format!(
-            "{label}the runs of {} were graded with different variants, so the figures mix scores of different test rows; \
-             summarize the reports of one variant at a time",
-            joined(mixed.into_iter(), MAX_NAMES)
-        ));
-    }
-    let copies = competitions.iter().filter(|one| one.copies > 0);
-    warn_copies(
-        session,
-        label,
-        copies.map(|one| one.competition.as_str()).collect(),
-    );
-    warn_ungraded(session, label, &experiment.ungraded_runs);
-    warn_repeated(session, label, &experiment.repeated_runs);
-    // Other competitions than the benchmark's have no published scores with which to compare.
-    let not_comparable = competitions
-        .iter()
-        .filter(|one| one.not_comparable > 0 && prep_app::definition(&one.competition).is_some());
-    let ids: Vec<String> = not_comparable.map(|one| one.competition.clone()).collect();
-    if !ids.is_empty() {
-        session.printer.warning(format!(
-            "{label}scores of {} cannot be compared with those of MLE-bench; the reports state why in `not_comparable_because`",
-            joined(ids.into_iter(), MAX_NAMES)
-        ));
-    }
-}
-
-/// Warns about submissions that are identical to the answers. `ids` contains their competitions.
-pub fn warn_copies(session: &CliSession, label: &str, ids: BTreeSet<&str>) {
-    if !ids.is_empty() {
-        session.printer.warning(format!(
-            "{label}submissions of these competitions are identical to the answers: {}",
-            joined(ids.into_iter().map(str::to_owned), MAX_NAMES)
-        ));
-    }
-}
-
-/// Warns about runs that were not graded, and states why.
-pub fn warn_ungraded(session: &CliSession, label: &str, ungraded: &[UngradedRun]) {
-    let reasons: BTreeSet<&str> = ungraded.iter().map(|run| run.message.as_str()).collect();
-    let were = match ungraded.len() {
-        0 => return,
-        1 => "1 run was".to_owned(),
-        more => format!("{more} runs were"),
-    };
-    session.printer.warning(format!(
-        "{label}{were} not graded: {}; grade the runs again, and pass only the new report",
-        joined(reasons.into_iter().map(one_line), MAX_NAMES)
-    ));
-}
-
-/// Warns if the submissions of an experiment are those of several agents. `remedy` states how to separate the agents.
-pub fn warn_agents(session: &CliSession, label: &str, runs: &[GradedRun], remedy: &str) {
-    let agents = agents(runs);
-    if agents.len() > 1 {
-        session.printer.warning(format!(
-            "{label}the names of the run groups contain different agents: {}; {remedy}",
-            joined(agents.iter().map(|name| one_line(name)), MAX_NAMES)
-        ));
-    }
-}
-
-/// Warns about runs that were graded several times.
-pub fn warn_repeated(session: &CliSession, label: &str, repeated: &[RepeatedRun]) {
-    let Some(first) = repeated.first() else {
-        return;
-    };
-    let (runs, were) = match repeated.len() {
-        1 => ("1 run".to_owned(), "was"),
-        more => (units::count(more as u64, "run"), "were"),
-    };
-    session.printer.warning(format!(
-        "{label}{runs} {were} graded several times, and each grading is treated as a run of its own, so standard errors are \
-         too small: {} of `{}` has {} gradings; pass only one report of each run",
-        first.submission_path, first.competition, first.gradings
-    ));
+    let separation = "to summarize each agent, grade each run group into its own directory, and assign the run groups to \
+                      experiments with --groups";
+    experiments::warn(session, label, experiment, separation);
 }
 
 pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
@@ -790,6 +635,8 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prep_experiments::GradedRun;
+
     use super::*;
 
     /// The column `experiment` distinguishes the rows of a competition.

@@ -10,6 +10,7 @@
 //! ```text
 //! report   reads grading reports, and the file that assigns run groups to experiments
 //! summary  combines runs into seeds, and computes the metrics of an experiment for each set
+//! caution  states why figures may mislead
 //! list     lists the submissions in a directory of runs, for grading
 //! budget   hours, hardware and model of an experiment, from a file that a person fills in
 //! ```
@@ -17,14 +18,16 @@
 //! The values equal those of upstream's script.
 
 mod budget;
+mod caution;
 mod list;
 mod report;
 mod summary;
 
 pub use budget::{BUDGET_FIELDS, Budget, Budgets};
+pub use caution::Caution;
 pub use list::{ListPlaces, Submission, list};
 pub use report::{ExperimentsError, GradedRun, RepeatedRun, Runs, UngradedRun};
 pub use report::{Group, GroupReport, experiments, reports_at, reports_in, reports_of_groups};
-pub use report::{agents, parse, read_reports, repeated_runs};
+pub use report::{agents, parse, read_reports};
 pub use summary::{Choice, Estimate, LeftOut, METRICS, OWN, SeedMetric, Set};
-pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise};
+pub use summary::{CompetitionSummary, Experiment, SetSummary, estimate, summarise};

@@ -23,6 +23,8 @@ pub struct GradedRun {
     pub above_median: bool,
     pub exists: bool,
     pub valid: bool,
+    /// Why the submission is invalid. Upstream's reports do not state it.
+    pub reason: Option<String>,
     pub submission: Option<String>,
     pub created_at: Option<String>,
     /// SHA-256 of the submission. Upstream's reports do not have it.
@@ -63,6 +65,8 @@ pub struct UngradedRun {
 pub struct Runs {
     pub graded: Vec<GradedRun>,
     pub ungraded: Vec<UngradedRun>,
+    /// Reports that the caller named several times. Their runs are counted once.
+    pub repeated_reports: BTreeSet<PathBuf>,
 }
 
 /// A run with several entries: they have the same competition, path and digest of the submission.
@@ -93,15 +97,22 @@ pub fn repeated_runs(runs: &[GradedRun]) -> Vec<RepeatedRun> {
     repeated.collect()
 }
 
-/// Reads the runs in grading reports. Leaves out ungraded runs that were graded in another report.
+/// Reads the runs in grading reports, each report once. Leaves out ungraded runs that were graded in another report.
 pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
     let mut all = Runs::default();
+    let mut files = BTreeSet::new();
     for path in paths {
+        if !files.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            all.repeated_reports.insert(path.clone());
+            continue;
+        }
         let found = parse(&read(path)?, path)?;
         all.graded.extend(found.graded);
         all.ungraded.extend(found.ungraded);
     }
-    let Runs { graded, ungraded } = &mut all;
+    let Runs {
+        graded, ungraded, ..
+    } = &mut all;
     ungraded.retain(|run| {
         let is_run = |one: &GradedRun| {
             one.competition == run.competition
@@ -114,11 +125,11 @@ pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
 
 /// Returns the agents of the runs, according to the paths of their submissions. Upstream names run groups
 /// `TIME_run-group_AGENT`.
-pub fn agents(runs: &[GradedRun]) -> BTreeSet<&str> {
+pub fn agents(runs: &[GradedRun]) -> BTreeSet<String> {
     let paths = runs.iter().filter_map(|run| run.submission.as_deref());
     let names = paths.flat_map(|path| path.split('/'));
     names
-        .filter_map(|name| Some(name.split_once("_run-group_")?.1))
+        .filter_map(|name| Some(name.split_once("_run-group_")?.1.to_owned()))
         .collect()
 }
 
@@ -177,6 +188,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Runs, ExperimentsError> {
     Ok(Runs {
         graded,
         ungraded: ungraded.collect(),
+        ..Runs::default()
     })
 }
 
@@ -213,6 +225,9 @@ fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
         above_median: flag(entry, "above_median")?,
         exists: flag(entry, "submission_exists")?,
         valid: flag(entry, "valid_submission")?,
+        reason: entry
+            .get("reason")
+            .and_then(|reason| Some(reason.get("message")?.as_str()?.to_owned())),
         submission: text("submission_path"),
         created_at: text("created_at"),
         submission_digest: entry
@@ -453,8 +468,11 @@ mod tests {
         let runs = parse(&many, path).unwrap().graded;
         assert_eq!((runs[0].competition.as_str(), runs[0].score), ("a", None));
         assert_eq!((runs[1].score, runs[1].gold), (Some(0.5), true));
-        let one = format!(r#"{{"competition_id": "b", "score": null, {ENTRY}}}"#);
-        assert_eq!(parse(&one, path).unwrap().graded.len(), 1);
+        let one = format!(
+            r#"{{"competition_id": "b", "score": null, {ENTRY}, "reason": {{"message": "no"}}}}"#
+        );
+        let runs = parse(&one, path).unwrap().graded;
+        assert_eq!((runs.len(), runs[0].reason.as_deref()), (1, Some("no")));
     }
 
     #[test]
@@ -480,6 +498,12 @@ mod tests {
         };
         assert_eq!(paths(&["first.json"]), ["1.csv", "2.csv"]);
         assert_eq!(paths(&["first.json", "second.json"]), ["1.csv"]);
+        // A report that is named twice, also by another path, is read once.
+        std::os::unix::fs::symlink(path("second.json"), path("link.json")).unwrap();
+        let twice = ["second.json", "first.json", "link.json"].map(path);
+        let runs = read_reports(&twice).unwrap();
+        assert_eq!((runs.graded.len(), runs.ungraded.len()), (1, 1));
+        assert!(runs.repeated_reports.iter().eq([&path("link.json")]));
     }
 
     #[test]
@@ -496,7 +520,8 @@ mod tests {
             ("None".to_owned(), vec!["mine"]),
         ] {
             let runs = [run(mine), run(&other)];
-            assert_eq!(agents(&runs), BTreeSet::from_iter(expected), "{other}");
+            let found: Vec<String> = agents(&runs).into_iter().collect();
+            assert_eq!(found, expected, "{other}");
         }
     }
 

@@ -25,6 +25,9 @@ pub struct Experiment {
     pub repeated_runs: Vec<RepeatedRun>,
     /// Runs that could not be graded. They are not part of the figures, and never treated as failed.
     pub ungraded_runs: Vec<UngradedRun>,
+    /// The agents in the names of the run groups. Empty if a table assigns the run groups to experiments, because then the
+    /// user has chosen which agents to combine.
+    pub agents: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -115,6 +118,7 @@ pub fn summarise(
         competitions: competitions.collect(),
         repeated_runs: report::repeated_runs(runs),
         ungraded_runs: ungraded.to_vec(),
+        agents: BTreeSet::new(),
         sets: seeds_by_set
             .iter()
             .map(|(set, seeds)| {
@@ -336,7 +340,8 @@ pub struct Estimate {
     pub standard_error: f64,
 }
 
-fn estimate(values: &[f64]) -> Estimate {
+/// Returns the mean of `values`, and its standard error.
+pub fn estimate(values: &[f64]) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

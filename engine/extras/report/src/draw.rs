@@ -19,7 +19,7 @@ const INK: &str = "#59595A";
 const GRID: &str = "#E2E2E3";
 /// Colour of train: the blue of Okabe and Ito's palette.
 const TRAIN: &str = "#0072B2";
-/// Colour of test and of graded submissions: the vermilion of Okabe and Ito's palette.
+/// Colour of test: the vermilion of Okabe and Ito's palette.
 const TEST: &str = "#D55E00";
 /// Colour of a third series: the bluish green of Okabe and Ito's palette.
 const THIRD: &str = "#009E73";
@@ -27,6 +27,15 @@ const TEAMS: &str = "#A9B4BF";
 const GOLD: &str = "#B8860B";
 const SILVER: &str = "#7A7F85";
 const BRONZE: &str = "#9C4A1A";
+
+/// Numbers of colours and shapes of experiments in the style sheet. They have no common divisor, so 15 experiments differ.
+const COLORS: usize = 5;
+const SHAPES: usize = 3;
+
+/// Returns the CSS classes of an experiment.
+pub fn series_class(series: usize) -> String {
+    format!("series c{} m{}", series % COLORS, series % SHAPES)
+}
 
 type Point = (f64, f64);
 
@@ -88,10 +97,23 @@ impl Canvas {
         self.circle(at, radius, &format!("fill=\"{color}\""));
     }
 
-    fn triangle(&mut self, (x, y): Point, size: f64, color: &str) {
-        let base = y - size * 1.4;
-        let corners = coordinates(&[(x, y), (x - size, base), (x + size, base)]);
-        self.add(&format!("<polygon points=\"{corners}\" fill=\"{color}\"/>"));
+    /// Draws a polygon around a point. `paint` is the rest of the SVG element.
+    fn polygon(&mut self, (x, y): Point, corners: &[Point], paint: &str) {
+        let corners: Vec<Point> = corners.iter().map(|(a, b)| (x + a, y + b)).collect();
+        let corners = coordinates(&corners);
+        self.add(&format!("<polygon points=\"{corners}\" {paint}"));
+    }
+
+    /// Draws the mark of an experiment, whose shape and colour depend on `series`. A pointer shows `text`.
+    fn mark(&mut self, at: Point, series: usize, text: &str) {
+        let corners: &[Point] = match series % SHAPES {
+            0 => &[(0.0, 5.0), (-5.0, -4.0), (5.0, -4.0)],
+            1 => &[(0.0, 5.0), (-5.0, 0.0), (0.0, -5.0), (5.0, 0.0)],
+            _ => &[(-4.0, 4.0), (-4.0, -4.0), (4.0, -4.0), (4.0, 4.0)],
+        };
+        let (class, text) = (series_class(series), escape(text));
+        let paint = format!("class=\"{class}\"><title>{text}</title></polygon>");
+        self.polygon(at, corners, &paint);
     }
 
     /// Draws a text. `anchor` is the part of the text that is at the position: `start`, `middle` or `end`.
@@ -298,7 +320,10 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
                         let paint = format!("fill=\"none\" stroke=\"{TEST}\" stroke-width=\"2\"");
                         canvas.circle((x, y), 6, &paint);
                     }
-                    _ => canvas.triangle((x, y + 5.0), 6.0, THIRD),
+                    _ => {
+                        let corners = [(0.0, 5.0), (-6.0, -3.0), (6.0, -3.0)];
+                        canvas.polygon((x, y), &corners, &format!("fill=\"{THIRD}\"/>"));
+                    }
                 }
             }
         }
@@ -407,8 +432,12 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
             };
             canvas.text((place, 5.0 + row * 9.0), anchor, 9, &names.join(", "));
         }
-        for score in scores.iter().filter_map(|one| one.run.score) {
-            canvas.triangle((x.to_pixel(score), y.to_pixel(0.0)), 5.0, TEST);
+        for one in scores {
+            if let Some(score) = one.run.score {
+                let at = (x.to_pixel(score), y.to_pixel(0.0) - 5.0);
+                let text = format!("{}: {}, {}", one.experiment, number(score), one.medal);
+                canvas.mark(at, one.series, &text);
+            }
         }
     })
 }
@@ -459,18 +488,19 @@ pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) ->
         }
         canvas.line((NAMES_WIDTH, bottom), (right, bottom), INK);
         let mut y = 4.0 + ROW_HEIGHT / 2.0;
-        for (name, estimate) in rows {
+        for (series, (name, estimate)) in rows.iter().enumerate() {
             canvas.text((NAMES_WIDTH - 8.0, y), "end", 11, &shorten(name));
             if let Some(one) = estimate {
                 if one.standard_error > 0.0 {
                     let ends = [one.mean - one.standard_error, one.mean + one.standard_error];
                     let [low, high] = ends.map(|end| x.to_pixel(end));
-                    canvas.thick_lines(&[(low, y), (high, y)], TRAIN);
+                    canvas.thick_lines(&[(low, y), (high, y)], INK);
                     for end in [low, high] {
-                        canvas.thick_lines(&[(end, y - 5.0), (end, y + 5.0)], TRAIN);
+                        canvas.thick_lines(&[(end, y - 5.0), (end, y + 5.0)], INK);
                     }
                 }
-                canvas.dot((x.to_pixel(one.mean), y), 5, TRAIN);
+                let text = format!("{name}: {:.1} %", one.mean);
+                canvas.mark((x.to_pixel(one.mean), y), series, &text);
             }
             y += ROW_HEIGHT;
         }

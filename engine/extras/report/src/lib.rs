@@ -20,16 +20,15 @@ mod text;
 
 use prep_app::{Error, Task};
 
-pub use collect::{GradedExperiment, ReportSubject};
+pub use collect::{Experiments, GradedExperiment, PageContent, ReportSubject};
 
-/// Returns the page as HTML, and the number of graded submissions whose competition or variant the page does not show.
-///
-/// Calls `progress` with the position and the id of each competition before reading it.
+/// Returns the page as HTML, and its content. Calls `progress` with the position and the id of each competition before
+/// reading it.
 pub fn html(
     task: &Task,
     wanted: &ReportSubject<'_>,
     progress: impl FnMut(usize, &str),
-) -> Result<(String, usize), Error> {
-    let report = collect::collect(task, wanted, progress)?;
-    Ok((page::render(&report), report.left_out))
+) -> Result<(String, PageContent), Error> {
+    let content = collect::collect(task, wanted, progress)?;
+    Ok((page::render(&content), content))
 }

@@ -11,6 +11,8 @@ use crate::collect::{CompetitionPage, GradedExperiment};
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubmissionScore {
     pub experiment: String,
+    /// Position of the experiment, which determines its colour and shape.
+    pub series: usize,
     /// The last parts of the submission's path, which distinguish it from other submissions.
     pub submission: Option<String>,
     pub when: Option<String>,
@@ -22,6 +24,7 @@ pub struct SubmissionScore {
 }
 
 pub struct Experiments {
+    /// All given experiments in order, also those without a submission on the page.
     pub all: Vec<Experiment>,
     /// Names of the sets. The metrics of each experiment have the same order.
     pub sets: Vec<String>,
@@ -47,14 +50,14 @@ pub fn scores(
     leaderboard: Option<&Leaderboard>,
 ) -> Vec<SubmissionScore> {
     let is_shown = |run: &&GradedRun| run.competition == id && was_graded_with(run, variant);
-    let runs = graded.iter().flat_map(|graded| {
-        let runs = graded.runs.iter().filter(is_shown);
-        runs.map(move |run| (graded, run))
+    let runs = graded.iter().enumerate().flat_map(|(series, graded)| {
+        let runs = graded.runs.graded.iter().filter(is_shown);
+        runs.map(move |run| (series, &graded.name, run))
     });
     let all = runs.clone();
-    let paths = all.filter_map(|(_, run)| run.submission.as_deref());
+    let paths = all.filter_map(|(.., run)| run.submission.as_deref());
     let parts = distinct_parts(&paths.collect());
-    let scores = runs.map(|(graded, run)| {
+    let scores = runs.map(|(series, name, run)| {
         let mut results = RESULTS.iter().zip(0..);
         let (medal, rank) = match results.find(|((_, holds), _)| holds(run)) {
             Some(((words, _), rank)) => (*words, 2 * rank),
@@ -64,7 +67,8 @@ pub fn scores(
         };
         let path = run.submission.as_deref();
         SubmissionScore {
-            experiment: graded.name.clone(),
+            experiment: name.clone(),
+            series,
             submission: path.and_then(|path| last_parts(path, parts)),
             when: run.created_at.as_deref().map(minute_of),
             run: run.clone(),
@@ -127,10 +131,14 @@ pub fn experiments(graded: &[GradedExperiment], pages: &[CompetitionPage]) -> Ex
             competitions: run,
         });
     }
-    let all = graded.iter().filter_map(|graded| {
-        let scores = scores().filter(|score| score.experiment == graded.name);
+    let all = graded.iter().enumerate().map(|(series, graded)| {
+        let scores = scores().filter(|score| score.series == series);
         let runs: Vec<GradedRun> = scores.map(|score| score.run.clone()).collect();
-        (!runs.is_empty()).then(|| summarise(&graded.name, &runs, &[], &sets, &Choice::default()))
+        let ungraded = &graded.runs.ungraded;
+        Experiment {
+            agents: graded.agents.clone(),
+            ..summarise(&graded.name, &runs, ungraded, &sets, &Choice::default())
+        }
     });
     Experiments {
         all: all.collect(),

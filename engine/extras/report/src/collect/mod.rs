@@ -5,11 +5,12 @@ mod images;
 mod labels;
 mod tables;
 
+use std::collections::BTreeSet;
+
 use prep_app::{
     Comparability, Error, FailedRun, Plan, PreparedData, PreparedState, Runs, Task, reasons,
 };
 use prep_cache::{Digest, Store};
-use prep_experiments::GradedRun;
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, CompetitionFacts, Pipeline, variant_directory};
 use prep_steps::Manifest;
@@ -36,7 +37,9 @@ pub struct ReportSubject<'a> {
 pub struct GradedExperiment {
     pub name: String,
     /// Sorted by time.
-    pub runs: Vec<GradedRun>,
+    pub runs: prep_experiments::Runs,
+    /// The agents in the names of the run groups, if the page warns about several agents.
+    pub agents: BTreeSet<String>,
 }
 
 pub struct PageContent {
@@ -114,7 +117,7 @@ pub fn collect(
         competition(&task, &store, wanted.graded, id, bytes_each)
     });
     let competitions: Vec<CompetitionPage> = competitions.collect::<Result<_, _>>()?;
-    let graded: usize = wanted.graded.iter().map(|one| one.runs.len()).sum();
+    let graded: usize = wanted.graded.iter().map(|one| one.runs.graded.len()).sum();
     let shown: usize = competitions.iter().map(|one| one.scores.len()).sum();
     Ok(PageContent {
         now: jiff::Zoned::now().strftime("%Y-%m-%d %H:%M %Z").to_string(),
@@ -195,7 +198,7 @@ fn competition(
             None => entry
                 .sets()
                 .into_iter()
-                .filter(|set| set != "all")
+                .filter(|set| !["all", "scored"].contains(&set.as_str()))
                 .collect(),
         },
         dates: dates(&entry.dates()),

@@ -1,19 +1,21 @@
 //! The section of a competition: pictures, scores, first rows, files, steps and pipeline.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, PreEscaped, html};
 use prep_core::units;
+use prep_spec::shortened;
 
 use crate::collect::{
     CompetitionPage, FileSample, LabelChart, MissingCells, OutputComparison, OutputFile, Shares,
     Spread, StepRow, SubmissionScore,
 };
 use crate::page::overview::{Status, checksums};
-use crate::page::{PageColumn, columns, figure, legend, table};
+use crate::page::{PageColumn, columns, experiment_name, figure, legend, table};
 use crate::text::{count, time};
 use crate::{draw, graph};
 
@@ -161,6 +163,9 @@ fn digest(digest: Option<&str>) -> Markup {
     html! { code title=(digest) { (short) } }
 }
 
+/// Maximum number of characters of the reason why a submission is invalid.
+const MAX_REASON: usize = 300;
+
 fn scores_table(scores: &[SubmissionScore]) -> Markup {
     if scores.is_empty() {
         return html! {};
@@ -170,14 +175,18 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
     let row = |score: &&SubmissionScore| {
         vec![
             html! { @if let Some(score) = score.run.score { (score) } @else { span.missing { "none" } } },
-            html! { @if score.run.is_answers { span.state.bad { (score.medal) } } @else { (score.medal) } },
-            html! { (score.experiment) },
+            html! {
+                @if score.run.is_answers { span.state.bad { (score.medal) } } @else { (score.medal) }
+                // The reason of a missing file repeats the result, and contains the path.
+                @if let Some(reason) = &score.run.reason && score.run.exists { small.long { (shortened(reason, MAX_REASON)) } }
+            },
+            experiment_name(score.series, &score.experiment),
             html! { @if let Some(submission) = &score.submission { code { (submission) } } },
             html! { (score.when.as_deref().unwrap_or_default()) },
         ]
     };
     let rows: Vec<Vec<Markup>> = scores.iter().map(row).collect();
-    let columns = columns(">Score  Medal  Experiment  Submission  Graded");
+    let columns = columns(">Score  Result  Experiment  Submission  Graded");
     html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
 }
 
@@ -285,13 +294,17 @@ fn leaderboard(competition: &CompetitionPage) -> Option<Markup> {
     let title = format!("Leaderboard of {}", competition.id);
     let picture = draw::leaderboard(&title, leaderboard, &competition.scores);
     let thresholds = leaderboard.thresholds();
-    let is_graded = competition.scores.iter().any(|one| one.run.score.is_some());
+    let graded = competition.scores.iter();
+    let graded = graded.filter(|one| one.run.score.is_some());
+    let graded: BTreeSet<(usize, &str)> = graded
+        .map(|one| (one.series, one.experiment.as_str()))
+        .collect();
     let outside = draw::scores_outside(leaderboard, &competition.scores);
     let caption = html! {
         strong { "Leaderboard" } ": fraction of teams by score, better to the right. Gold " (draw::number(thresholds.gold))
         ", silver " (draw::number(thresholds.silver)) ", bronze " (draw::number(thresholds.bronze))
         ", median " (draw::number(thresholds.median))
-        @if is_graded { "; " (legend("test", &html! { "graded" })) }
+        @if !graded.is_empty() { "; graded:" @for (series, name) in &graded { " " (experiment_name(*series, name)) } }
         @if !outside.is_empty() { "; these scores are outside the axis and are drawn at its end: " (outside.join(", ")) }
     };
     Some(figure(&picture, &caption))

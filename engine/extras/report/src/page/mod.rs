@@ -4,13 +4,13 @@
 //! missing, the name of a column could run a script in the reader's browser.
 
 mod competition;
+mod experiments;
 mod overview;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use prep_experiments::{Estimate, Experiment};
 
-use crate::collect::{Experiments, PageContent};
-use crate::draw;
+use crate::collect::PageContent;
+use crate::draw::series_class;
 use crate::text::visible;
 
 const STYLE: &str = include_str!("style.css");
@@ -40,7 +40,7 @@ pub fn render(report: &PageContent) -> String {
                 (overview::header(report))
                 main {
                     (overview::table(&competitions))
-                    (experiments(&report.experiments))
+                    (experiments::section(report))
                     @for (at, (competition, _)) in competitions.iter().enumerate() {
                         (competition::section(competition, all_open || at == 0))
                     }
@@ -95,88 +95,7 @@ pub fn legend(color: &str, words: &Markup) -> Markup {
     html! { span.keyed { span.key.(color) {} " " (words) } }
 }
 
-const MEDALS: &str = "any_medal_percentage";
-const METRICS: [(&str, &str); 6] = [
-    (MEDALS, "Any medal"),
-    ("gold_medal_percentage", "Gold"),
-    ("silver_medal_percentage", "Silver"),
-    ("bronze_medal_percentage", "Bronze"),
-    ("above_median_percentage", "Above median"),
-    ("valid_submissions_percentage", "Valid"),
-];
-
-/// Returns a table and pictures of the experiments, or nothing if there are no grading reports.
-fn experiments(experiments: &Experiments) -> Markup {
-    if experiments.all.is_empty() {
-        return html! {};
-    }
-    let medals = |set: &str| -> Vec<(&str, Option<Estimate>)> {
-        let all = experiments.all.iter();
-        all.map(|one| (one.name.as_str(), estimate(one, set, MEDALS)))
-            .collect()
-    };
-    let reached = experiments.sets.iter().flat_map(|set| medals(set));
-    let reached = reached.filter_map(|(_, estimate)| estimate);
-    let most = reached
-        .map(|one| one.mean + one.standard_error)
-        .fold(5.0, f64::max);
-    let mut columns = columns("Experiment  Set  >Seeds");
-    columns.extend(METRICS.map(|(_, heading)| (heading, true)));
-    let all = experiments.all.iter();
-    let rows: Vec<Vec<Markup>> = all
-        .flat_map(|experiment| experiments.sets.iter().map(move |set| row(experiment, set)))
-        .collect();
-    html! {
-        section id="experiments" {
-            h2 { "Experiments" }
-            p { "Each value is a percentage of competitions: the mean over the seeds ± one standard error. A seed has one run of each competition. For example, “1 of 3” seeds means that one competition has 3 runs, but another competition has only 1. In this case, only the first run of each competition is used." }
-            @for experiment in &experiments.all {
-                @let copies: Vec<&str> = copied(experiment);
-                @if !copies.is_empty() {
-                    p { span.state.bad { (experiment.name) ": the figures include submissions that are identical to the answers of " (copies.join(", ")) } }
-                }
-            }
-            div.figures {
-                @for set in &experiments.sets {
-                    (figure(
-                        &draw::experiments(&format!("Any medal, {set}"), &medals(set), most),
-                        &html! { "Competitions with a medal: " strong { (set) } },
-                    ))
-                }
-            }
-            (table("Experiments by set", &columns, &rows))
-        }
-    }
-}
-
-/// Returns the competitions in which a submission of the experiment is identical to the answers.
-fn copied(experiment: &Experiment) -> Vec<&str> {
-    let copied = experiment.competitions.iter().filter(|one| one.copies > 0);
-    copied.map(|one| one.competition.as_str()).collect()
-}
-
-fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
-    let mut cells = vec![html! { (experiment.name) }, html! { (set) }];
-    let found = experiment.sets.iter().find(|(name, _)| name == set);
-    match found.map(|(_, summary)| summary) {
-        Some(Ok(summary)) => {
-            cells.push(html! { (summary.seeds) @if let Some(left_out) = &summary.left_out { " of " (left_out.most) } });
-            cells.extend(METRICS.iter().map(|(metric, _)| match summary.estimate(metric) {
-                Some(estimate) if summary.seeds > 1 => html! {
-                    (format!("{:.1}", estimate.mean)) " " small { (format!("± {:.1}", estimate.standard_error)) }
-                },
-                Some(estimate) => html! { (format!("{:.1}", estimate.mean)) },
-                None => html! {},
-            }));
-        }
-        Some(Err(error)) => cells.extend([html! { "0" }, html! { span.long { (error) } }]),
-        None => {}
-    }
-    cells.resize_with(3 + METRICS.len(), || html! {});
-    cells
-}
-
-fn estimate(experiment: &Experiment, set: &str, metric: &str) -> Option<Estimate> {
-    let (_, summary) = experiment.sets.iter().find(|(name, _)| name == set)?;
-    summary.as_ref().ok()?.estimate(metric)
+/// Returns the name of an experiment with its mark. `series` is the position of the experiment.
+pub fn experiment_name(series: usize, name: &str) -> Markup {
+    html! { span.experiment { span class={ "key " (series_class(series)) } {} " " (name) } }
 }

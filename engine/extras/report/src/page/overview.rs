@@ -22,6 +22,8 @@ pub fn header(report: &PageContent) -> Markup {
     let files: u64 = all.iter().map(CompetitionPage::file_count).sum();
     let bytes: u64 = all.iter().map(CompetitionPage::bytes).sum();
     let graded: usize = all.iter().map(|competition| competition.scores.len()).sum();
+    let experiments = report.experiments.all.iter();
+    let experiments = experiments.filter(|one| !one.competitions.is_empty());
     html! {
         header {
             h1 { "Prepared competitions" }
@@ -30,11 +32,11 @@ pub fn header(report: &PageContent) -> Markup {
                 (card("Prepared", &format!("{prepared} of {shown}"), &problems(all)))
                 (published(all))
                 (card("Files", &count(files), &units::bytes(bytes)))
-                @if !report.experiments.all.is_empty() {
+                @if graded > 0 {
                     (card("Graded", &graded.to_string(), &format!(
                         "{} of {}",
                         if graded == 1 { "run" } else { "runs" },
-                        units::count(report.experiments.all.len() as u64, "experiment")
+                        units::count(experiments.count() as u64, "experiment")
                     )))
                 }
             }
