@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shlex
+import sys
 import tempfile
 import warnings
 from collections import Counter
@@ -122,8 +123,7 @@ def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) 
     variant, found = options.get("variant"), list(page, pipelines=options.get("pipelines"), progress=False) if named else ()
     unprepared = [one.id for one in found if one.id in named and _prepared_variant(one, variant) is None]
     if unprepared:
-        # Level 3 is the caller of the public function.
-        warnings.warn(f"variant `{variant or 'v1'}` is not prepared: {', '.join(unprepared)}", PrepWarning, stacklevel=3)
+        _warn(f"variant `{variant or 'v1'}` is not prepared: {', '.join(unprepared)}")
     return page
 
 
@@ -397,6 +397,8 @@ def _reports(reports: Reports, name: str) -> Sequence[str]:
     found = _paths([*paths, *counts], name)
     for path, count in counts.items():
         total = len(json.loads(path.read_text(encoding="utf-8"))["competition_reports"])
+        # The program warns about repeated reports.
+        found = [*found, *[str(path)] * (count // total - 1)]
         if count < total:
             message = f"`{name}` contains {count} of the {total} grades in {path}, but the figures are those of entire reports"
             raise UsageError(message, code=2, help="pass all grades of the report, or grade the selected submissions again")
@@ -437,6 +439,14 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
             raise _envelope.error(finished.code, found, finished.stderr)
         directory = next(one["value"] for one in found["settings"] if one["name"] == "data_dir")
     return Path(os.path.abspath(os.path.expanduser(directory)))
+
+
+def _warn(text: str) -> None:
+    """Issues a warning about the caller of the package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(f"{__package__}."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, PrepWarning, stacklevel=level)
 
 
 #: Verbs of the functions whose names are neither a verb nor `VERB_OPTION`.
@@ -490,8 +500,7 @@ def _call(
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
         for text in _envelope.warnings(finished.stderr):
-            # Level 4 is the caller of the public function, which `_options.verb` wraps.
-            warnings.warn(text, PrepWarning, stacklevel=4)
+            _warn(text)
         results = None
         if has_results:
             # The program's results do not contain the data directory.

@@ -55,7 +55,7 @@ def results(kind: Any, found: Json, members: Mapping[str, Any] = MappingProxyTyp
         if name in found:
             setattr(made, name, decoded(type_, found[name], name))
     made.json = found
-    made.failed = decoded(tuple[Failure, ...], failed, "error")
+    made.failed = decoded(Sequence[Failure], failed, "error")
     return made
 
 
@@ -77,7 +77,7 @@ def decoded(kind: Any, value: Any, place: str) -> Any:
     if origin in (types.UnionType, typing.Union):
         [inner] = (one for one in arguments if one is not type(None))
         return None if value is None else decoded(inner, value, place)
-    if origin is tuple and isinstance(value, list):
+    if origin is Sequence and isinstance(value, list):
         return tuple(decoded(arguments[0], one, place) for one in value)
     if origin is dict and isinstance(value, dict):
         return {name: decoded(arguments[1], one, f"{place}.{name}") for name, one in value.items()}
@@ -129,7 +129,7 @@ def error(code: int, found: Json, stderr: str) -> PrepError:
     for entry in found.get("competitions", ()):
         inner = [*entry.get("failures", ()), *([entry["error"]] if entry.get("error") else [])]
         errors += ({"id": entry.get("id"), **one} for one in inner)
-    failures = cast(Sequence[Failure], decoded(tuple[Failure, ...], errors or _from_messages(stderr), "error"))
+    failures = cast(Sequence[Failure], decoded(Sequence[Failure], errors or _from_messages(stderr), "error"))
     if not failures and code == 130:
         return error_of(code, "the program was stopped", "call the function again; finished steps are kept")
     if not failures:

@@ -178,7 +178,13 @@ class FetchCheckRules(Selection, Unit, total=False):
     pause: Annotated[float | None, "seconds between two requests"]
 
 
-class Report(Selection, Variant, total=False):
+class Groups(Call, total=False):
+    groups: Annotated[Input | None, "a CSV with the columns experiment_id and run_group, in place of reports"]
+    runs: Annotated[InputDirectory | None, "directory of the run groups; default: the directory of the table"]
+    experiment: Annotated[str | None, "only this experiment of the table"]
+
+
+class Report(Selection, Variant, Groups, total=False):
     grading: Annotated[
         Reports | Mapping[str, Reports] | None,
         "grading reports of prep or of upstream, or grades with reports; the keys of a mapping are names of experiments",
@@ -206,17 +212,14 @@ class Export(Variant, Expansion, Call, total=False):
     layout: Annotated[Literal["mle-bench", "dojo"] | None, "layout of the files; default: that of the pack"]
 
 
-class Summarize(Call, total=False):
+class Summarize(Groups, total=False):
     name: Annotated[str | None, "name of the experiment"]
-    groups: Annotated[Input | None, "a CSV with the columns experiment_id and run_group, in place of reports"]
-    runs: Annotated[InputDirectory | None, "directory of the run groups; default: the directory of the table"]
-    experiment: Annotated[str | None, "only this experiment of the table"]
     set: Annotated[Set | None, "a named set of competitions; default: each of low, medium, high, all, own"]
     ids_from: Annotated[Input | None, "a text file with one id per line, as a set"]
     seeds: Annotated[int | None, "number of seeds; default: all complete ones"]
     take: Annotated[Literal["first", "last"] | None, "the runs to use if there are more than seeds"]
     pad_missing: Annotated[bool, "count missing runs as failed, instead of dropping incomplete seeds"]
-    budget: Annotated[Input | None, "YAML file with hours, hardware, model and cutoff of each experiment"]
+    budget: Annotated[Input | None, "YAML or JSON file with hours, hardware, model and cutoff of each experiment"]
 
 
 #: Options without a parameter, and the Python code to write instead.

@@ -235,7 +235,7 @@ def frame(rows: list[dict[str, Any]], columns: Mapping[str, Any], library: str |
 def _dtype(polars: ModuleType, kind: Any) -> Any:
     """Returns the type of polars for a declared type. Types without an equivalent become texts."""
     kind = parts.required(kind)
-    if typing.get_origin(kind) is tuple:
+    if typing.get_origin(kind) is Sequence:
         return polars.List(_dtype(polars, typing.get_args(kind)[0]))
     if parts.is_part(kind):
         return polars.Struct({name: _dtype(polars, one) for name, one in parts.columns(kind).items()})

@@ -13,7 +13,8 @@ from mleprep import _options
 _MENTION = re.compile(
     r"`prep (?P<command>[a-z-][^`]*)`|"
     r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
-    r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
+    r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]+=[A-Z][\w.]*| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*|"
+    r"(?(quote) [^`']+|(?!)))?(?(quote)[`'])"
 )
 # Phrases of the command line, and their replacements. They are about the order of arguments, about forms of a command
 # that are separate functions here, and about keys of a terminal.
@@ -59,12 +60,12 @@ def _key(option: str) -> str:
 
 
 def _assignment(option: str, value: str, table: Mapping[str, Any]) -> str:
-    """Returns `name="value"`, `name=True` for an option without a value, or the name if the value is `<PLACEHOLDER>`."""
+    """Returns `name="value"`, `name=True` for an option without a value, or the name for `<PLACEHOLDER>` and `NAME=VALUE`."""
     name = _key(option)
     takes_bool = "bool" in str(table[name].__origin__)
     if takes_bool and (not value or value in ("yes", "no") or _NAMES.fullmatch(value)):
         return f"{name}={value != 'no'}"
-    return name if not value or "<" in value else f'{name}="{value}"'
+    return name if not value or "<" in value or "=" in value else f'{name}="{value}"'
 
 
 def _call(command: str) -> str | None:

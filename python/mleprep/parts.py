@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,7 +140,7 @@ class StepReason(Reason):
 
     kind: StepKind
     #: The fields that differ, for the kind `changed`.
-    changes: tuple[Change, ...] = ()
+    changes: Sequence[Change] = ()
     #: The missing object, for the kinds `output_missing` and `unstored`.
     object: str | None = None
     #: The step that runs first, for the kind `input_pending`.
@@ -217,7 +217,7 @@ class ChangedStep(Part):
     """A step whose own settings changed, or a source whose content changed."""
 
     step: str
-    changes: tuple[Change, ...]
+    changes: Sequence[Change]
 
 
 @record
@@ -227,7 +227,7 @@ class Publication(Part):
     at: Time
     before: Time | None
     reason: StepReason | None
-    causes: tuple[ChangedStep, ...]
+    causes: Sequence[ChangedStep]
 
     def __str__(self) -> str:
         """Returns the time and the reason."""
@@ -321,7 +321,7 @@ class Finding(Part):
     level: Level
     detector: str
     what: str
-    evidence: tuple[str, ...] = ()
+    evidence: Sequence[str] = ()
     #: The probability of this finding in data without a leak, if the detector tests it.
     p_value: float | None = None
     advice: str | None = None
@@ -336,11 +336,11 @@ class Cause(Reason):
     #: The most important data that the difference affects.
     harm: Literal["none", "form", "content", "answers"]
     advice: str
-    paths: tuple[str, ...]
+    paths: Sequence[str]
     rows: int
     cells: int
-    proof: tuple[str, ...]
-    examples: tuple[str, ...]
+    proof: Sequence[str]
+    examples: Sequence[str]
 
     def _row(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in ("paths", "harm", "kind", "message", "advice")}
@@ -352,7 +352,7 @@ class Comparison(Part):
 
     verdict: Verdict = member("report.verdict")
     #: The causes of differences, the most harmful first.
-    causes: tuple[Cause, ...] = member("report.blocks")
+    causes: Sequence[Cause] = member("report.blocks")
 
 
 @record
@@ -373,7 +373,7 @@ class OutputsAudit(Comparison):
     #: Whether the files are only in the cache, because the last run published nothing.
     is_unpublished: bool
     #: Files whose published checksum matches.
-    equal: tuple[str, ...]
+    equal: Sequence[str]
     #: Number of files that have a published checksum.
     published: int
 
@@ -420,7 +420,7 @@ class CountsDifference(Part):
     """Changed counts of the values of a column: the number of old and of new rows for each value."""
 
     column: str
-    values: dict[str, tuple[int, ...]]
+    values: dict[str, Sequence[int]]
 
 
 @record
@@ -430,20 +430,20 @@ class TableDifference(Part):
     #: The column that identifies rows. None if there is no such column.
     key: str | None
     #: Number of old and of new rows.
-    rows: tuple[int, ...]
-    columns_removed: tuple[str, ...]
-    columns_added: tuple[str, ...]
+    rows: Sequence[int]
+    columns_removed: Sequence[str]
+    columns_added: Sequence[str]
     #: Old and new names.
-    columns_renamed: tuple[tuple[str, ...], ...]
+    columns_renamed: Sequence[Sequence[str]]
     rows_removed: int
     rows_added: int
     #: Ids of the first removed and added rows.
-    ids_removed: tuple[str, ...]
-    ids_added: tuple[str, ...]
+    ids_removed: Sequence[str]
+    ids_added: Sequence[str]
     #: Whether common rows have a different order.
     reordered: bool
     cells_changed: int
-    counts: tuple[CountsDifference, ...]
+    counts: Sequence[CountsDifference]
 
 
 @record
@@ -452,7 +452,7 @@ class FileDifference(Part):
 
     path: str
     #: Size of the old and of the new file. None if the file does not exist.
-    bytes: tuple[int | None, ...]
+    bytes: Sequence[int | None]
     renamed_to: str | None = None
     #: The differences of the rows, if both files are tables.
     table: TableDifference | None = None
@@ -493,7 +493,7 @@ class SetFigures(Part):
     #: Means over seeds by metric, such as `any_medal_percentage`.
     metrics: dict[str, Estimate] = field(default_factory=dict)
     #: The metrics of each seed.
-    seeds: tuple[dict[str, float], ...] = ()
+    seeds: Sequence[dict[str, float]] = ()
 
 
 @record
@@ -553,12 +553,19 @@ class RepeatedRun(Part):
     gradings: int
 
 
+def named_path(one: Json) -> str | None:
+    """Returns the path of a submission. The program writes `None` for a run without a submission, like upstream."""
+    path = one["submission_path"]
+    return None if path in ("", "None") else path
+
+
 @record
 class UngradedRun(Part):
     """A run that was not graded, and is not part of the figures."""
 
     competition: str
-    submission_path: str
+    #: The file of the submission. None for a run without a submission.
+    submission_path: str | None = member(named_path)
     #: Why the run was not graded.
     message: str
 
@@ -596,7 +603,7 @@ class RepeatedRuns(Part):
     """The runs of an experiment that were graded several times."""
 
     experiment: str
-    runs: tuple[RepeatedRun, ...]
+    runs: Sequence[RepeatedRun]
 
 
 def required(kind: Any) -> Any:

@@ -21,7 +21,7 @@ from mleprep.parts import (
     BundleAudit, BundleFile, CellDifference, ChangedStep, CompetitionFigures, Estimate, ExplainedStep, ExportedFile, Failure,
     FileDifference, FilesDigest, Finding, Cause, DiskNeed, DiskUse, InvalidReason, Json, Level, Medal, MetricFigures, OutputsAudit, Part,
     Publication, Reason, RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, Time, TreeAudit,
-    UngradedRun, Verdict, cells, columns, is_part, member, record, required,
+    UngradedRun, Verdict, cells, columns, is_part, member, named_path, record, required,
 )
 
 
@@ -76,7 +76,7 @@ class Competition(Record):
     #: The title.
     name: str | None = None
     #: Sets that contain the competition, such as `low`, `scored` or `PACK/NAME`.
-    sets: tuple[str, ...] = ()
+    sets: Sequence[str] = ()
     #: The kind of data, such as `Tabular`.
     category: str | None = None
     #: Size of the bundle in bytes, if it is published.
@@ -84,11 +84,11 @@ class Competition(Record):
     #: The state in words, such as `prepared v1 (not verified)`. `is_prepared` and `variants` state it for programs.
     state: str = ""
     #: Which prepared files have changed, which files of other programs exist, and how the last run failed.
-    reasons: tuple[Reason, ...] = ()
+    reasons: Sequence[Reason] = ()
     #: The variant whose data have changed or, if there is none, the first prepared variant.
     variant: str | None = None
     #: Prepared variants whose files are unchanged.
-    variants: tuple[str, ...] = ()
+    variants: Sequence[str] = ()
     #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
     launched: str | None = None
     #: See `launched`.
@@ -96,7 +96,7 @@ class Competition(Record):
     #: Whether scores on the prepared data are comparable with published scores. None without prepared data.
     comparable_with_v1: bool | None = None
     #: The reasons why scores are not comparable.
-    not_comparable_because: tuple[str, ...] = ()
+    not_comparable_because: Sequence[str] = ()
     #: The disk space in the data directory. Only with `long`.
     disk: DiskUse | None = None
 
@@ -111,7 +111,7 @@ class Competition(Record):
         reasons = "; ".join(map(str, self.reasons))
         row = {"id": self.id, "state": self.state, "reasons": reasons, "bytes": self.bytes}
         if self.disk is not None:
-            row |= {"prepared_bytes": self.disk.prepared.bytes, "bundle_bytes": self.disk.bundle.bytes}
+            row |= {f"{name}_freed_bytes": getattr(self.disk, name).freed_bytes for name in ("prepared", "bundle")}
         return {**row, "category": self.category, "sets": self.sets}
 
 
@@ -124,7 +124,7 @@ def _failures(record: Json) -> Sequence[Json]:
 class Plan(Record):
     """The steps that preparing a competition would execute."""
 
-    steps: tuple[Step, ...] = ()
+    steps: Sequence[Step] = ()
     #: Bytes to download, if known.
     download_bytes: int | None = member("download.bytes", default=None)
 
@@ -152,13 +152,13 @@ class Why(Record):
     """Why steps would run, and why the data last changed."""
 
     variant: str
-    steps: tuple[ExplainedStep, ...]
+    steps: Sequence[ExplainedStep]
     #: The last publication. None if there is none.
     published: Publication | None = None
     #: Settings and sources that changed since then.
-    causes: tuple[ChangedStep, ...] = ()
+    causes: Sequence[ChangedStep] = ()
     #: Options that have the values of the last run.
-    as_last_time: tuple[str, ...] = ()
+    as_last_time: Sequence[str] = ()
 
     def _details(self) -> Sequence[Json]:
         return [step._row() for step in self.steps]
@@ -177,11 +177,11 @@ class Prepared(Record):
     steps_run: int = 0
     steps_reused: int = 0
     checksums: Literal["ok", "depends_on_writer", "differ", "not_published", "not_checked"] = "not_checked"
-    failures: tuple[Failure, ...] = member(_failures, default=())
+    failures: Sequence[Failure] = member(_failures, default=())
     #: Directory of the published files, which exists if the competition is prepared.
     path: Path = member(lambda one: prepared_path(one["_origin"]["data_dir"], one["id"], one["variant"]), default=Path())
     #: Files and checksums that the program cannot verify after a partial download.
-    unverified: tuple[str, ...] = ()
+    unverified: Sequence[str] = ()
 
     _COLUMNS = "id state checksums files bytes seconds path"
 
@@ -267,8 +267,8 @@ class Grade(Record):
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query in the competition's pipeline computes the score, instead of a metric of the program.
     own_metric: bool = False
-    #: The file of the submission. None for a frame.
-    submission_path: Path | None = member(lambda one: one["submission_path"] or None, default=None)
+    #: The file of the submission. None for a frame, and for a run without a submission.
+    submission_path: Path | None = member(named_path, default=None)
     #: The report's file. None without `output`.
     path: Path | None = member(lambda one: one.get("_path"), default=None)
 
@@ -314,7 +314,7 @@ class BundleListing(Record):
     #: Path of the bundle. None if the bundle is not on this machine, so that Kaggle listed its files.
     bundle: Path | None
     bytes: int
-    files: tuple[BundleFile, ...]
+    files: Sequence[BundleFile]
     #: Bytes that a partial download needs.
     used_bytes: int | None
     md5: str | None = None
@@ -340,7 +340,7 @@ class Leaks(Record):
     has_few_items: bool
     #: Whether the bundle was available for comparison.
     bundle: bool
-    findings: tuple[Finding, ...]
+    findings: Sequence[Finding]
 
     _ALWAYS_SHOWN: ClassVar = ("worst", "findings")
 
@@ -360,7 +360,7 @@ class Audit(Record):
     outputs: OutputsAudit | None = None
     tree: TreeAudit | None = None
     #: The causes of all differences.
-    causes: tuple[Cause, ...] = member(lambda audit: _causes(audit), default=())
+    causes: Sequence[Cause] = member(lambda audit: _causes(audit), default=())
 
     _COLUMNS = "id verdict conclusion"
 
@@ -397,7 +397,7 @@ class Export(Record):
     """An exported copy of a competition."""
 
     private: bool
-    files: tuple[ExportedFile, ...]
+    files: Sequence[ExportedFile]
     bytes: int
     variant: str | None = None
     #: The directory or the .tar file.
@@ -411,13 +411,13 @@ class Difference(Record):
     #: The competition. Empty for two files.
     id: str = member(lambda one: one["id"] or "")
     #: Times of the two publications. None if the call did not compare publications.
-    published: tuple[Time, ...] | None = None
+    published: Sequence[Time] | None = None
     #: Settings of the pipelines that differ.
-    pipeline: tuple[SettingDifference, ...] = ()
+    pipeline: Sequence[SettingDifference] = ()
     #: Files that differ. None unless both sides are prepared.
-    outputs: tuple[FileDifference, ...] | None = None
+    outputs: Sequence[FileDifference] | None = None
     #: Cells of tables that differ.
-    cells: tuple[CellDifference, ...] = ()
+    cells: Sequence[CellDifference] = ()
 
     _PROPERTIES: ClassVar = ("is_equal",)
     _ALWAYS_SHOWN: ClassVar = ("is_equal",)
@@ -444,14 +444,14 @@ class Experiment(Record):
 
     #: The name of the experiment.
     id: str = member("experiment")
-    sets: tuple[SetFigures, ...] = ()
-    competitions: tuple[CompetitionFigures, ...] = ()
-    repeated_runs: tuple[RepeatedRun, ...] = ()
-    ungraded_runs: tuple[UngradedRun, ...] = ()
+    sets: Sequence[SetFigures] = ()
+    competitions: Sequence[CompetitionFigures] = ()
+    repeated_runs: Sequence[RepeatedRun] = ()
+    ungraded_runs: Sequence[UngradedRun] = ()
     #: Fields of the budget, such as `hours`.
     budget: dict[str, str] = field(default_factory=dict)
     #: The metrics of all sets.
-    metrics: tuple[MetricFigures, ...] = member(lambda experiment: _metrics(experiment), default=())
+    metrics: Sequence[MetricFigures] = member(lambda experiment: _metrics(experiment), default=())
 
     def _rows(self) -> Sequence[Json]:
         return [
@@ -481,7 +481,7 @@ class Results(Sequence[Row], Generic[Row]):
 
     #: Failures of competitions. With `check`, which is the default, a failure raises an exception instead. Only `run`
     #: also returns a record of each failed competition.
-    failed: tuple[Failure, ...] = ()
+    failed: Sequence[Failure] = ()
     #: The program's entire JSON document. A slice has only the JSON of its records.
     json: Json
 
@@ -588,7 +588,7 @@ class Results(Sequence[Row], Generic[Row]):
 def _kinds_of_parts(kind: type) -> dict[str, Any]:
     """Returns the fields of a class that have several parts, and the type of the parts."""
     hints = {name: required(of) for name, of in typing.get_type_hints(kind).items()}
-    return {name: typing.get_args(of)[0] for name, of in hints.items() if typing.get_origin(of) is tuple}
+    return {name: typing.get_args(of)[0] for name, of in hints.items() if typing.get_origin(of) is Sequence}
 
 
 def _counted(count: int, noun: str) -> str:
@@ -640,9 +640,9 @@ class Runs(Results[Prepared]):
     """The results of a run."""
 
     #: Competitions that `available` left out.
-    left_out: tuple[str, ...] = ()
+    left_out: Sequence[str] = ()
     #: Times, memory and bytes of each step that ran, the slowest first.
-    timings: tuple[StepTiming, ...]
+    timings: Sequence[StepTiming]
 
     def __repr__(self) -> str:
         states = Counter(run.state.replace("_", " ") for run in self._rows)
@@ -655,7 +655,7 @@ class Plans(Results[Plan]):
     """Plans of several competitions."""
 
     #: Competitions that `available` leaves out.
-    left_out: tuple[str, ...]
+    left_out: Sequence[str]
     #: None if a run downloads nothing.
     disk: DiskNeed | None
 
@@ -678,7 +678,7 @@ class ReportPage(Results[Record]):
     path: Path
     bytes: int
     #: Runs that were graded several times, per experiment. Each grading is treated as a run.
-    repeated_runs: tuple[RepeatedRuns, ...]
+    repeated_runs: Sequence[RepeatedRuns]
 
     def __repr__(self) -> str:
         return f"ReportPage(path={str(self.path)!r}, bytes={self.bytes}, ids={self.ids})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,7 @@ def check_parts(kind: Any, schema: Any) -> None:
         for one in arguments:
             for inner in alternatives(schema):
                 if inner.get("type") != "null":
-                    check_parts(one, inner["items"] if typing.get_origin(kind) is tuple else inner)
+                    check_parts(one, inner["items"] if typing.get_origin(kind) is Sequence else inner)
 
 
 def words_of(kind: Any) -> set[str]:

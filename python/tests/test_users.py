@@ -216,6 +216,48 @@ def test_errors_of_the_system_name_the_parameter(data_dir: Path, tmp_path: Path)
         assert f"for `{name}`" in str(raised.value) and raised.value.filename == str(path) and raised.value.errno
 
 
+def test_reports_that_are_named_twice_are_counted_once(data_dir: Path, tmp_path: Path) -> None:
+    sample = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
+    grade = mleprep.grade(sample, ID, output=tmp_path / "one", data_dir=data_dir, log=False)
+    reports: Any
+    for reports in ([grade, grade], [grade, tmp_path / "one"], [grade.path] * 2):
+        with pytest.warns(mleprep.PrepWarning, match="1 report is named several times, but counted once: ") as warned:
+            found = mleprep.summarize({"alice": reports})
+        assert found[0].competitions[0].runs == 1
+        # Warnings of a mapping are about the caller, too.
+        assert {one.filename for one in warned} == {__file__}
+
+
+def test_groups_are_experiments_of_a_page(data_dir: Path, tmp_path: Path) -> None:
+    sample = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
+    mleprep.grade(sample, ID, output=tmp_path / "g1", data_dir=data_dir, log=False)
+    (tmp_path / "groups.csv").write_text("experiment_id,run_group\nalice,g1\n")
+    page = mleprep.report(ID, output=tmp_path / "page.html", groups=tmp_path / "groups.csv", data_dir=data_dir)
+    assert "alice" in page.path.read_text()
+
+
+def test_runs_without_a_submission_have_no_path(data_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "g" / f"{ID}_1").mkdir(parents=True)
+    [grade] = mleprep.grade_all(tmp_path / "g", output=tmp_path / "out", data_dir=data_dir, log=False)
+    assert grade.submission_path is None and not grade
+    ungraded = {"competition": ID, "submission_path": "None", "message": "not prepared"}
+    assert _envelope.decoded(parts.UngradedRun, ungraded, "run").submission_path is None
+
+
+def test_records_name_the_sets_that_functions_accept() -> None:
+    everything = mleprep.list(set="all", progress=False)
+    for name in ("scored", "all", "low"):
+        assert [one.id for one in everything if name in one.sets] == mleprep.list(set=name, progress=False).ids
+    with pytest.raises(mleprep.UsageError, match='help: `lite` is a set; select it with `set="lite"`$'):
+        mleprep.list("lite", progress=False)
+
+
+def test_notebooks_show_the_disk_space_that_a_removal_frees() -> None:
+    space = parts.Space(files=1, bytes=5_000_000, freed_bytes=1_000)
+    shown = mleprep.Competition(id=ID, disk=parts.DiskUse(space, space))._repr_html_()
+    assert "freed bytes" in shown and "1.00 kB" in shown and "MB" not in shown
+
+
 def test_notebooks_complete_the_fields_of_records() -> None:
     """jedi, which completes in IPython, knows an object in a notebook only by its class."""
     jedi = pytest.importorskip("jedi")
@@ -227,5 +269,9 @@ def test_notebooks_complete_the_fields_of_records() -> None:
         for code in ("found[0].", 'found["x"].', "for one in found:\n    one."):
             names = {one.name for one in jedi.Interpreter(code, [{"found": found}]).complete()}
             assert {one.name for one in dataclasses.fields(row)} <= names and not names & {"ids", "failed"}, (name, code)
+    # Fields with several parts are sequences, because jedi does not know the elements of a `tuple[X, ...]`.
+    plans = returned("plan")[0]([], mleprep.Plan)
+    names = {one.name for one in jedi.Interpreter("found[0].steps[0].", [{"found": plans}]).complete()}
+    assert {one.name for one in dataclasses.fields(parts.Step)} <= names
     assert {one.name for one in jedi.Interpreter("mleprep.parts.", [{"mleprep": mleprep}]).complete()} == {*dir(parts)}
     assert {"Estimate", "Medal"} <= {*dir(parts)} and not {"re", "dataclass", "cells"} & {*dir(parts)}

@@ -61,6 +61,14 @@ def test_messages_name_neither_options_nor_commands(text: str) -> None:
     assert not OPTION.search(rest) and "`prep " not in rest, shown
 
 
+@pytest.mark.parametrize(("text", "expected"), [
+    ("write `--groups a.csv`", 'write `groups="a.csv"`'),
+    ("name the reports with --grading NAME=REPORT.json", "name the reports with `grading`"),
+])  # fmt: skip
+def test_values_of_options_are_arguments(text: str, expected: str) -> None:
+    assert _words.translated(text) == expected
+
+
 @pytest.mark.parametrize("words", ["run x --locked --unit 1/2", "run --nothing", "grade a b --score 1", "list --set"])
 def test_messages_of_the_parser(words: str) -> None:
     command = [os.environ["PREP_BINARY"], *words.split()]
