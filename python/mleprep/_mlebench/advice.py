@@ -28,6 +28,7 @@ INSTEAD: dict[str, str | None] = {
     "--remote": "set `url` in `[remote]` of prep.toml",
     "--remove-unpublished": "move the files elsewhere",
     "--replace": None,
+    "--set": None,
     "--skip-bundle-verification": "--skip-verification accepts the bundle and the outputs, whatever their checksums are",
     "--source": "put the bundle at ID/ID.zip in the data directory",
     "--unseal": "delete ID/private.age in the data directory to write the plain answers again",
