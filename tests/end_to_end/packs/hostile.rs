@@ -370,7 +370,7 @@ fn directories() -> Vec<Hostile> {
                 sandbox.write(&format!("lab/{}x", "d/".repeat(200)), "");
             },
             4,
-            "in more than 8 directories",
+            "nested more than 8 directories deep",
         ),
         hostile(
             "paths differ by case",
