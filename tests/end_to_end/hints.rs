@@ -339,23 +339,21 @@ fn summaries_of_a_few_runs_show_their_competitions() {
     let reports = ["summarize", "prep-demo/reports"];
     let with = |more: &[&str]| sandbox.prep(&[&reports[..], more].concat());
     let ended = with(&[]).code(0);
-    let ended = ended.stdout_has(&["competition", "random-acts-of-pizza"]);
+    let ended = ended.stdout_has(&["graded competitions  "]);
     let ended = ended.stderr_has(&[
-        "no figures for `low`: no run of",
-        "no figures for `medium`, `high`: there is no run of any",
+        "no figures for `low`, `medium`, `high`, `all`, because competitions of these sets have no graded run",
         "--pad-missing",
     ]);
     assert!(!ended.stderr.contains("error"), "{}", ended.stderr);
-    assert_eq!(ended.stdout, with(&["--per-competition"]).code(0).stdout);
+    let ended = with(&["--per-competition"]).code(0);
+    ended.stdout_has(&["competition", "random-acts-of-pizza"]);
     let found = with(&["--json"]).code(0).json();
     assert!(found["experiments"][0]["sets"][0]["error"]["message"].is_string());
-    // A requested set without figures is an error, and so is an empty result.
-    for arguments in [&["--set", "low"][..], &["--format", "csv"]] {
-        let ended = with(arguments).code(4);
-        let ended = ended.stderr_has(&["error: no figures for `low`", "--per-competition"]);
-        let count = ended.stderr.matches("--pad-missing").count();
-        assert_eq!(count, 1, "{}", ended.stderr);
-    }
+    // A requested set without figures is an error.
+    let ended = with(&["--set", "low"]).code(4);
+    let ended = ended.stderr_has(&["error: no figures for `low`", "--per-competition"]);
+    let count = ended.stderr.matches("--pad-missing").count();
+    assert_eq!(count, 1, "{}", ended.stderr);
     sandbox
         .prep(&[&reports[..], &["--pad-missing"]].concat())
         .code(0);

@@ -1,6 +1,8 @@
-//! Experiments: the table that assigns run groups to them, and warnings about their figures. `prep summarize` and
-//! `prep report` share this code.
+//! Experiments: their reports, the table that assigns run groups to them, and warnings about their figures. `prep summarize`
+//! and `prep report` share this code.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -26,6 +28,9 @@ pub struct GroupArgs {
     experiment: Vec<String>,
 }
 
+/// Name of the experiment of reports for which the user gave no name.
+pub const DEFAULT_NAME: &str = "experiment";
+
 /// An experiment, and the paths of its reports in order.
 pub type NamedReports = (String, Vec<PathBuf>);
 
@@ -38,7 +43,14 @@ impl GroupArgs {
                 false => Ok(None),
             };
         };
-        let groups = prep_experiments::experiments(table).map_err(CliError::of_experiments)?;
+        let groups = prep_experiments::experiments(table).map_err(CliError::of_experiments);
+        let groups = groups.map_err(|error| match table.is_dir() {
+            true => error.help(format!(
+                "name the table, for example `--groups {}`",
+                table.join("run_group_experiments.csv").display()
+            )),
+            false => error,
+        })?;
         let directory = table.parent().unwrap_or(Path::new(""));
         let runs = self.runs.as_deref().unwrap_or(directory);
         let exists = |group: &Group| runs.join(&group.run_group).is_dir();
@@ -110,7 +122,78 @@ impl GroupArgs {
     }
 }
 
-/// Maximum number of paths in a message.
+/// Returns the reports of each experiment, in the order of each experiment's first report. A value is `PATH` or `NAME=PATH`.
+/// Without `NAME`, the experiment has the name `default`.
+pub fn named_reports(values: &[PathBuf], default: &str) -> Result<Vec<NamedReports>, CliError> {
+    let mut experiments: Vec<NamedReports> = Vec::new();
+    for value in values {
+        // A value with `=` is a path if such a file exists.
+        let pair = value.to_str().and_then(|text| text.split_once('='));
+        let (name, path) = match pair {
+            Some((name, path)) if !value.exists() => (name, Path::new(path)),
+            _ => (default, value.as_path()),
+        };
+        let paths = reports_at(path)?;
+        match experiments.iter_mut().find(|(other, _)| other == name) {
+            Some((_, all)) => all.extend(paths),
+            None => experiments.push((name.to_owned(), paths)),
+        }
+    }
+    Ok(experiments)
+}
+
+/// Returns the reports at a path. The error for another file suggests the option or the path that was probably meant.
+fn reports_at(path: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let shown = path.display();
+    if path.extension().is_some_and(|end| end == "csv") {
+        let error = CliError::usage(format!("{shown} is a CSV file, not a grading report"));
+        return Err(error.help(format!(
+            "if the file assigns run groups to experiments, write `--groups {shown}`"
+        )));
+    }
+    if path.exists() {
+        return prep_experiments::reports_at(path).map_err(CliError::of_experiments);
+    }
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let listed = match directory.as_os_str().is_empty() {
+        true => std::fs::read_dir("."),
+        false => std::fs::read_dir(directory),
+    };
+    let names = listed.into_iter().flatten().flatten();
+    let names: Vec<String> = names
+        .filter_map(|one| one.file_name().into_string().ok())
+        .collect();
+    let near = prep_spec::nearest(name, names.iter().map(String::as_str));
+    let near = near.map(|name| directory.join(name).display().to_string());
+    let error = CliError::new(
+        Exit::Input,
+        format!("there is no file or directory `{shown}`"),
+    );
+    Err(error.suggest(near.as_deref()))
+}
+
+/// Warns about reports that belong to several experiments, because the experiments then contain the same runs.
+pub fn warn_shared(session: &CliSession, experiments: &[NamedReports]) {
+    let mut names: BTreeMap<PathBuf, BTreeSet<&str>> = BTreeMap::new();
+    for (name, path) in experiments
+        .iter()
+        .flat_map(|(name, paths)| paths.iter().map(move |path| (name, path)))
+    {
+        let file = path.canonicalize().unwrap_or_else(|_| path.clone());
+        names.entry(file).or_default().insert(name);
+    }
+    let shared: BTreeSet<&BTreeSet<&str>> =
+        names.values().filter(|names| names.len() > 1).collect();
+    for names in shared {
+        let names = joined(names.iter().map(|name| format!("`{name}`")), MAX_NAMES);
+        session.printer.warning(format!(
+            "these experiments contain the same reports, so they share runs: {names}"
+        ));
+    }
+}
+
+/// Maximum number of paths or names in a message.
 const MAX_NAMES: usize = 3;
 
 /// Reads the reports of an experiment, each report once. Warns about reports that the user named several times.

@@ -167,14 +167,16 @@ fn distinct(mut ids: Vec<String>) -> Vec<String> {
     ids
 }
 
-/// Returns the error for an unknown set. If `name` has a suffix or is an existing file, the help names the option for
-/// files.
+/// Returns the error for an unknown set. If `name` has a suffix, or is an existing file with or without the suffix `.txt`, the
+/// help names the option for files.
 pub fn suggest_file(error: CliError, name: &str) -> CliError {
-    let path = Path::new(name);
-    match path.extension().is_some() || path.is_file() {
-        true => error.help(format!("--ids-from {name} reads ids from a file")),
-        false => error,
-    }
+    let (path, text_file) = (Path::new(name), format!("{name}.txt"));
+    let file = match path.extension().is_some() || path.is_file() {
+        true => name,
+        false if Path::new(&text_file).is_file() => &text_file,
+        false => return error,
+    };
+    error.help(format!("--ids-from {file} reads ids from a file"))
 }
 
 /// Reads ids from a text file, one per line, without duplicates. Fails if there is no id.

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, FailedRun, PreparationOptions, RememberedOptions, Task};
+use prep_app::{
+    Catalog, Error, FailedRun, PreparationOptions, PreparedState, RememberedOptions, Task,
+};
 use prep_core::units;
 use prep_experiments::agents;
 use prep_report::{GradedExperiment, ReportSubject};
+use prep_spec::{BASE_VARIANT, joined};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
-use crate::experiments::{self, GroupArgs, NamedReports, read_reports};
+use crate::experiments::{self, DEFAULT_NAME, GroupArgs, named_reports, read_reports};
 use crate::output::printer::write_atomically;
 use crate::output::progress::activity::Activity;
 use crate::request::{DownloadLimits, Purpose};
@@ -40,7 +43,7 @@ pub struct ReportArgs {
     ///
     /// Reports of prep and of upstream are accepted. From a directory, all files *grading_report*.json are read.
     #[arg(long, value_name = "[NAME=]REPORT.json", conflicts_with = "groups")]
-    grading: Vec<String>,
+    grading: Vec<PathBuf>,
     #[command(flatten)]
     table: GroupArgs,
     /// The file to write
@@ -68,6 +71,14 @@ impl ReportArgs {
         let ids = self
             .selection
             .ids_or(session, || prepared_or_graded(&task, variant, &graded))?;
+        let is_path = |id: &&String| task.catalog.find(id).is_none() && Path::new(id).exists();
+        if let Some(path) = ids.iter().find(is_path) {
+            return Err(
+                CliError::usage(format!("there is no competition `{path}`")).help(format!(
+                    "if it is a grading report, write `--grading {path}`"
+                )),
+            );
+        }
         let wanted = ReportSubject {
             ids: &ids,
             variant,
@@ -90,6 +101,28 @@ impl ReportArgs {
                 "{count} left out, because the page does not show their competition or variant"
             ));
         }
+        // A set selects from the prepared competitions. A single id is a request for this competition.
+        let named = self
+            .selection
+            .ids
+            .iter()
+            .chain(&self.selection.competitions);
+        let named: Vec<&String> = named.collect();
+        let unprepared = content
+            .competitions
+            .iter()
+            .filter(|one| one.state == PreparedState::NotPrepared && named.contains(&&one.id));
+        let unprepared: Vec<&str> = unprepared.map(|one| one.id.as_str()).collect();
+        if !unprepared.is_empty() {
+            let variant = variant.unwrap_or(BASE_VARIANT);
+            session.printer.warning(format!(
+                "variant `{variant}` is not prepared: {}",
+                joined(unprepared.into_iter(), MAX_NAMES)
+            ));
+        }
+        let parent = self.output.parent().unwrap_or(Path::new(""));
+        std::fs::create_dir_all(parent)
+            .map_err(|error| Error::writing("create the directory", parent, &error))?;
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
         let json = || {
             let repeated = content.experiments.all.iter();
@@ -120,8 +153,9 @@ impl ReportArgs {
     fn graded_experiments(&self, session: &CliSession) -> Result<Vec<GradedExperiment>, CliError> {
         let experiments = match self.table.experiments(session)? {
             Some(experiments) => experiments,
-            None => self.grading_reports()?,
+            None => named_reports(&self.grading, DEFAULT_NAME)?,
         };
+        experiments::warn_shared(session, &experiments);
         let graded = experiments.into_iter().map(|(name, reports)| {
             let runs = read_reports(session, &label(&name), &reports)?;
             let agents = match self.table.groups {
@@ -132,26 +166,10 @@ impl ReportArgs {
         });
         graded.collect()
     }
-
-    /// Groups the reports by experiment, in the order of each experiment's first report.
-    fn grading_reports(&self) -> Result<Vec<NamedReports>, CliError> {
-        let mut reports: Vec<NamedReports> = Vec::new();
-        for text in &self.grading {
-            // A value with `=` is a path if such a file exists.
-            let (name, path) = match text.split_once('=') {
-                Some((name, path)) if !Path::new(text).exists() => (name, path),
-                _ => ("experiment", text.as_str()),
-            };
-            let paths = prep_experiments::reports_at(Path::new(path));
-            let paths = paths.map_err(CliError::of_experiments)?;
-            match reports.iter_mut().find(|(other, _)| other == name) {
-                Some((_, all)) => all.extend(paths),
-                None => reports.push((name.to_owned(), paths)),
-            }
-        }
-        Ok(reports)
-    }
 }
+
+/// Maximum number of ids in a message.
+const MAX_NAMES: usize = 10;
 
 /// Returns the prefix of messages about an experiment.
 fn label(experiment: &str) -> String {
@@ -205,11 +223,26 @@ fn prepared_or_graded(
             ids.push(entry.id.clone());
         }
     }
-    if ids.is_empty() {
-        return Err(
+    let prepared = |variant: &String| {
+        let directory = task.settings.data_dir_of(variant);
+        let mut ids = task.catalog.iter().map(|entry| &entry.id);
+        ids.any(|id| !matches!(prep_app::manifest(&directory, id), Ok(None)))
+    };
+    match (ids.is_empty(), variant) {
+        (false, _) => Ok(ids),
+        (true, None) => Err(
             CliError::usage("no competition is prepared in the data directory")
                 .help("run `prep run`, or name another data directory with --data-dir"),
-        );
+        ),
+        (true, Some(variant)) => {
+            let message =
+                format!("no competition is prepared in the data directory as variant `{variant}`");
+            let mut others = task.settings.variants();
+            others.retain(prepared);
+            Err(CliError::usage(message).help(match others.is_empty() {
+                true => format!("run `prep run --variant {variant}`, or name another data directory with --data-dir"),
+                false => format!("these variants are prepared: {}", others.join(", ")),
+            }))
+        }
     }
-    Ok(ids)
 }

@@ -1,5 +1,6 @@
 //! `prep summarize`: computes leaderboard figures from the grading reports of many runs.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -7,14 +8,16 @@ use clap::{Args, ValueEnum};
 use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
-    Budget, Budgets, Choice, Experiment, LeftOut, METRICS, OWN, Set, SetSummary, agents,
-    reports_at, summarise,
+    Budget, Budgets, Choice, Experiment, GRADED, LeftOut, METRICS, OWN, Runs, Set, SetSummary,
+    agents, summarise,
 };
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
 
 use crate::error::{CliError, Exit};
-use crate::experiments::{self, GroupArgs, NamedReports, read_reports};
+use crate::experiments::{
+    self, DEFAULT_NAME, GroupArgs, NamedReports, named_reports, read_reports,
+};
 use crate::forms;
 use crate::global::at_least_one;
 use crate::output::table::PrintedTable;
@@ -29,6 +32,7 @@ Examples:
   prep summarize --groups runs/run_group_experiments.csv
   prep summarize --groups runs/run_group_experiments.csv --experiment my-agent --format markdown
   prep summarize reports/*.json --set low --per-competition
+  prep summarize mine=reports/mine theirs=reports/theirs
   prep summarize reports --ids-from mine.txt
 
 The figures are means and standard errors over seeds, in percent. The k-th runs of all competitions of a set are seed k. \
@@ -36,14 +40,14 @@ The number of seeds is the smallest number of runs of any competition. If a comp
 used, as in upstream's script (--take last: the last ones). Reports are in order of their paths, run groups in order of \
 their names.")]
 pub struct SummarizeArgs {
-    /// Grading reports of an experiment, or directories of *grading_report*.json
+    /// Grading reports, or directories of *grading_report*.json
     #[arg(
-        value_name = "REPORT.json|DIR",
+        value_name = "[NAME=]REPORT.json|DIR",
         required_unless_present = "groups",
         conflicts_with = "groups"
     )]
     reports: Vec<PathBuf>,
-    /// Name of the experiment
+    /// Name of the experiment of reports without NAME
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
     #[command(flatten)]
@@ -85,8 +89,6 @@ pub struct SummarizeArgs {
     format: Format,
 }
 
-const DEFAULT_NAME: &str = "experiment";
-
 /// Help for reports on fewer competitions than a set contains.
 const HELP_INCOMPLETE: &str = "--pad-missing counts missing runs as failed, and --ids-from FILE uses your own list of competitions";
 
@@ -121,7 +123,7 @@ impl SummarizeArgs {
             Format::Markdown => forms::MARKDOWN,
         };
         forms::check("summarize", &[reports, format])?;
-        let sets = self.sets()?;
+        let mut sets = self.sets()?;
         let budgets = self.budget.as_deref().map(Budgets::read).transpose();
         let budgets = budgets
             .map_err(CliError::of_experiments)?
@@ -131,9 +133,23 @@ impl SummarizeArgs {
             number: self.seeds,
             pad: self.pad_missing,
         };
-        let mut found = Vec::new();
-        for (name, reports) in self.experiments(session)? {
+        let experiments = self.experiments(session)?;
+        experiments::warn_shared(session, &experiments);
+        let read = |(name, reports): NamedReports| {
             let runs = read_reports(session, &self.label(&name), &reports)?;
+            Ok((name, runs))
+        };
+        let experiments: Result<Vec<_>, CliError> = experiments.into_iter().map(read).collect();
+        let experiments = experiments?;
+        self.check_ids(session, &sets, &experiments)?;
+        if !self.names_sets() {
+            let runs = experiments.iter().flat_map(|(_, runs)| &runs.graded);
+            let own = Set::own(runs.clone());
+            // If all competitions are of the set `own`, this set has the same figures.
+            sets.extend(Set::graded(runs).filter(|set| set.competitions != own.competitions));
+        }
+        let mut found = Vec::new();
+        for (name, runs) in experiments {
             let mut sets = sets.clone();
             let is_named = self.set.iter().any(|name| name == OWN);
             let own = Set::own(&runs.graded);
@@ -210,24 +226,55 @@ impl SummarizeArgs {
         named.chain(listed).collect()
     }
 
+    /// Returns an error if the files of `--ids-from` contain an unknown id, which would be a competition whose runs are all
+    /// missing. The ids in the reports are known, because they may be competitions of other harnesses.
+    fn check_ids(
+        &self,
+        session: &CliSession,
+        sets: &[Set],
+        experiments: &[(String, Runs)],
+    ) -> Result<(), CliError> {
+        if self.ids_from.is_empty() {
+            return Ok(());
+        }
+        let catalog = session.catalog()?;
+        let ids = experiments.iter().flat_map(
+            |(
+                _,
+                Runs {
+                    graded, ungraded, ..
+                },
+            )| {
+                let graded = graded.iter().map(|run| run.competition.as_str());
+                graded.chain(ungraded.iter().map(|run| run.competition.as_str()))
+            },
+        );
+        let mut known: BTreeSet<&str> = ids.collect();
+        known.extend(catalog.iter().map(|entry| entry.id.as_str()));
+        let listed = sets.iter().flat_map(|set| &set.competitions);
+        let unknown = listed.filter(|id| !known.contains(id.as_str()));
+        let unknown: Vec<&String> = unknown.collect();
+        let Some(first) = unknown.first() else {
+            return Ok(());
+        };
+        let names = unknown.iter().map(|id| format!("`{id}`"));
+        let error = CliError::usage(format!(
+            "there is no competition {}",
+            joined(names, MAX_NAMES)
+        ));
+        Err(error.suggest(prep_spec::nearest(first, known)))
+    }
+
     /// Returns the experiments of the table, or the experiment whose reports are arguments.
     fn experiments(&self, session: &CliSession) -> Result<Vec<NamedReports>, CliError> {
         if let Some(found) = self.table.experiments(session)? {
             return Ok(found);
         }
-        let mut reports = Vec::new();
-        for path in &self.reports {
-            if path.extension().is_some_and(|end| end == "csv") {
-                let path = path.display();
-                let error = CliError::usage(format!("{path} is a CSV file, not a grading report"));
-                return Err(error.help(format!(
-                    "if the file assigns run groups to experiments, write `--groups {path}`"
-                )));
-            }
-            reports.extend(reports_at(path).map_err(CliError::of_experiments)?);
+        let mut experiments = named_reports(&self.reports, &self.name)?;
+        for (_, reports) in &mut experiments {
+            reports.sort();
         }
-        reports.sort();
-        Ok(vec![(self.name.clone(), reports)])
+        Ok(experiments)
     }
 
     /// Returns the prefix of messages about an experiment. The prefix contains the experiment's name. If it is the
@@ -248,6 +295,7 @@ impl SummarizeArgs {
         shows_competitions: bool,
     ) -> Exit {
         let mut exit = Exit::Success;
+        let mut incomplete_sets: Vec<(String, Vec<&str>)> = Vec::new();
         for experiment in found {
             let label = self.label(&experiment.name);
             let is_empty = match shows_competitions {
@@ -255,14 +303,26 @@ impl SummarizeArgs {
                 false => !has_figures(experiment),
             };
             let mut without: Vec<(&str, Vec<String>)> = Vec::new();
+            let mut incomplete = Vec::new();
             for (set, figures) in &experiment.sets {
                 match figures {
                     Ok(figures) => {
+                        if figures.padded > 0 {
+                            let runs = match figures.padded {
+                                1 => "1 missing run is".to_owned(),
+                                more => format!("{more} missing runs are"),
+                            };
+                            let text = format!("{label}`{set}`: {runs} treated as failed");
+                            session.printer.message(text);
+                        }
                         if let Some(left_out) = &figures.left_out {
                             let text = why_no_more(figures.seeds, left_out);
                             let text = format!("{label}`{set}` has {text}");
                             session.printer.warning(text);
                         }
+                    }
+                    Err(_) if !is_empty && !self.names_sets() => {
+                        incomplete.push(format!("`{set}`"))
                     }
                     Err(error) => match without.iter_mut().find(|(other, _)| other == error) {
                         Some((_, sets)) => sets.push(format!("`{set}`")),
@@ -272,31 +332,45 @@ impl SummarizeArgs {
             }
             for (error, sets) in without {
                 let text = format!("{label}no figures for {}: {error}", sets.join(", "));
-                if is_empty || self.names_sets() {
-                    let error = CliError::new(Exit::Input, text);
-                    // The help applies to all sets, so only the first error gets it. If there are ungraded runs, the
-                    // warning about them has already shown it.
-                    let error = match exit {
-                        _ if !experiment.ungraded_runs.is_empty() => error,
-                        Exit::Success if shows_competitions => error.help(HELP_INCOMPLETE),
-                        Exit::Success => error.help(format!(
-                            "--per-competition shows the figures of the competitions that have runs, {HELP_INCOMPLETE}"
-                        )),
-                        _ => error,
-                    };
-                    session.printer.error(&error);
-                    exit = Exit::Input;
-                } else {
-                    session.printer.message(text);
+                let error = CliError::new(Exit::Input, text);
+                // The help applies to all sets, so only the first error gets it. If there are ungraded runs, the warning
+                // about them has already shown it.
+                let error = match exit {
+                    _ if !experiment.ungraded_runs.is_empty() => error,
+                    Exit::Success if shows_competitions => error.help(HELP_INCOMPLETE),
+                    Exit::Success => error.help(format!(
+                        "--per-competition shows the figures of the competitions that have runs, {HELP_INCOMPLETE}"
+                    )),
+                    _ => error,
+                };
+                session.printer.error(&error);
+                exit = Exit::Input;
+            }
+            if !incomplete.is_empty() {
+                let text = format!(
+                    "no figures for {}, because competitions of these sets have no graded run",
+                    incomplete.join(", ")
+                );
+                match incomplete_sets.iter_mut().find(|(other, _)| *other == text) {
+                    Some((_, names)) => names.push(&experiment.name),
+                    None => incomplete_sets.push((text, vec![&experiment.name])),
                 }
             }
         }
-        let is_graded = |one: &Experiment| one.ungraded_runs.is_empty();
-        if exit == Exit::Success
-            && shows_competitions
-            && !found.iter().any(has_figures)
-            && found.iter().all(is_graded)
-        {
+        for (text, names) in incomplete_sets {
+            let label = match found {
+                [one] => self.label(&one.name),
+                _ => format!("{}: ", joined(names.into_iter(), MAX_NAMES)),
+            };
+            session.printer.message(format!("{label}{text}"));
+        }
+        // The set of all graded competitions is not comparable with the leaderboard.
+        let is_incomplete = |one: &Experiment| {
+            let mut sets = one.sets.iter();
+            one.ungraded_runs.is_empty()
+                && sets.all(|(set, figures)| set == GRADED || figures.is_err())
+        };
+        if exit == Exit::Success && found.iter().all(is_incomplete) {
             session.printer.message(HELP_INCOMPLETE);
         }
         exit
@@ -486,12 +560,14 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
     let cells = header.split(" | ");
     let lines: String = cells.map(|cell| "-".repeat(cell.len() + 2) + "|").collect();
     let mut text = format!("| {header} |\n|{lines}\n");
+    let mut is_padded = false;
     for experiment in experiments {
         let budget = budgets.of(&experiment.name);
-        let figure = |column: &String| {
+        let mut figure = |column: &String| {
             let mut sets = experiment.sets.iter();
             match sets.find(|(set, _)| heading(set) == *column) {
                 Some((_, Ok(figures))) => {
+                    is_padded |= figures.padded > 0;
                     let padded = if figures.padded > 0 { "[^3]" } else { "" };
                     format_figure(figures, "any_medal_percentage") + padded
                 }
@@ -502,7 +578,7 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
             budget.get("agent").unwrap_or(&experiment.name).clone(),
             with_detail(&budget, "model", "cutoff", "cut-off "),
         ];
-        cells.extend(columns.iter().map(figure));
+        cells.extend(columns.iter().map(&mut figure));
         cells.push(with_detail(&budget, "hours", "hardware", ""));
         let fields = ["date", "leakage", "source", "reports"];
         cells.extend(fields.map(|field| match (field, budget.get(field)) {
@@ -515,6 +591,9 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
             let _ = write!(text, "{space}{} |", cell.replace('|', "\\|"));
         }
         text.push('\n');
+    }
+    if is_padded {
+        text.push_str("\n[^3]: Missing runs are treated as failed.\n");
     }
     text
 }

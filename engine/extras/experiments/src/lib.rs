@@ -29,5 +29,5 @@ pub use list::{ListPlaces, Submission, list};
 pub use report::{ExperimentsError, GradedRun, RepeatedRun, Runs, UngradedRun};
 pub use report::{Group, GroupReport, experiments, reports_at, reports_in, reports_of_groups};
 pub use report::{agents, parse, read_reports};
-pub use summary::{Choice, Estimate, LeftOut, METRICS, OWN, SeedMetric, Set};
+pub use summary::{Choice, Estimate, GRADED, LeftOut, METRICS, OWN, SeedMetric, Set};
 pub use summary::{CompetitionSummary, Experiment, SetSummary, estimate, summarise};

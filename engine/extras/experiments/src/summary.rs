@@ -360,6 +360,9 @@ pub fn estimate(values: &[f64]) -> Estimate {
 /// Name of the set of competitions that are not part of the benchmark.
 pub const OWN: &str = "own";
 
+/// Name of the set of all competitions with a run.
+pub const GRADED: &str = "graded competitions";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
     pub name: String,
@@ -379,8 +382,8 @@ impl Set {
     }
 
     /// Returns the set of the competitions in `runs` that are not part of the benchmark.
-    pub fn own(runs: &[GradedRun]) -> Set {
-        let ids = runs.iter().map(|run| run.competition.as_str());
+    pub fn own<'a>(runs: impl IntoIterator<Item = &'a GradedRun>) -> Set {
+        let ids = runs.into_iter().map(|run| run.competition.as_str());
         let own: BTreeSet<&str> = ids
             .filter(|id| prep_splits::sets_of(id).next().is_none())
             .collect();
@@ -388,6 +391,17 @@ impl Set {
             name: OWN.to_owned(),
             competitions: own.into_iter().map(str::to_owned).collect(),
         }
+    }
+
+    /// Returns the set of all competitions in the runs of all experiments. Returns `None` if there is no run, or if all
+    /// competitions of a set of the leaderboard have runs.
+    pub fn graded<'a>(runs: impl Iterator<Item = &'a GradedRun>) -> Option<Set> {
+        let ids: BTreeSet<&str> = runs.map(|run| run.competition.as_str()).collect();
+        let is_run = |set: &Set| set.competitions.iter().all(|id| ids.contains(id.as_str()));
+        (!ids.is_empty() && !Set::leaderboard().iter().any(is_run)).then(|| Set {
+            name: GRADED.to_owned(),
+            competitions: ids.into_iter().map(str::to_owned).collect(),
+        })
     }
 
     /// Returns the sets that are columns of the leaderboard.
