@@ -204,7 +204,7 @@ fn page_compares_experiments() {
     let (ended, page) = report(&["--groups", "runs/groups.csv"]);
     assert_eq!(ended.stderr, "");
     for part in [
-        "<small class=\"long\">id `&lt;7&gt;` is missing</small>",
+        "<small class=\"long\">id <code>&lt;7&gt;</code> is missing</small>",
         "<span class=\"best\">0.75000</span><div><span class=\"result r4\">silver medal</span>",
         "<span class=\"\">0.50000</span><div><span class=\"result r4\">1 silver medal</span> <span class=\"result r12\">1 invalid</span>",
         "class=\"series c0 m0\"",
@@ -214,6 +214,24 @@ fn page_compares_experiments() {
         assert!(page.contains(part), "{part} is not in {page}");
     }
     assert!(!page.contains("different agents"));
+    let (ended, page) = report(&[
+        "--grading",
+        "mine=runs/g1",
+        "--grading",
+        "mine=runs/g2",
+        "--grading",
+        "theirs=runs/g1/grading_report.json",
+    ]);
+    ended.stderr_has(&[
+        "these experiments contain the same reports, so they share runs: `mine`, `theirs`",
+    ]);
+    for part in [
+        "0.62500</span> <small>± 0.12500</small><div><span class=\"result r4\">2 silver medals</span>",
+        "higher is better",
+        "mean score of the valid runs",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
     let (ended, page) = report(&[
         "--grading",
         "runs",
@@ -237,6 +255,37 @@ fn page_compares_experiments() {
     );
     let (_, page) = report(&["--grading", "again"]);
     assert!(page.contains("1 run was graded several times"), "{page}");
+    for (arguments, code, message) in [
+        (
+            &["--grading", "runs/groups.csv"][..],
+            2,
+            "help: if the file assigns run groups to experiments, write `--groups",
+        ),
+        (
+            &["--groups", "runs"],
+            4,
+            "help: name the table, for example `--groups runs/run_group_experiments.csv`",
+        ),
+        (&["--grading", "run"], 4, "help: did you mean `runs`?"),
+        (
+            &["runs"],
+            2,
+            "help: if it is a grading report, write `--grading runs`",
+        ),
+        (
+            &["--variant", "fixed"],
+            2,
+            "help: these variants are prepared: v1",
+        ),
+        (
+            &["spaceship-titanic"],
+            0,
+            "warning: variant `v1` is not prepared: spaceship-titanic",
+        ),
+    ] {
+        let ended = sandbox.prep(&[&["report", "-o", "r.html"], arguments].concat());
+        ended.code(code).stderr_has(&[message]);
+    }
     for arguments in [["--runs", "runs"], ["--experiment", "mine"]] {
         let ended = sandbox.prep(&[&["report", "-o", "r.html"], &arguments[..]].concat());
         ended

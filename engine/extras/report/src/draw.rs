@@ -196,6 +196,10 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 const NAMES_WIDTH: f64 = 118.0;
+/// Maximum number of characters of a name in this width.
+const MAX_NAME: usize = 17;
+/// Maximum number of characters of the name of an experiment. Long names make the axis shorter.
+const MAX_LONG_NAME: usize = 28;
 const ROW_HEIGHT: f64 = 26.0;
 
 /// Draws a row for each class or column, with a bar for train and a bar for test.
@@ -215,8 +219,9 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
         canvas.line((NAMES_WIDTH, 2.0), (NAMES_WIDTH, height - 4.0), GRID);
         let mut top = 4.0;
         for row in rows {
-            let middle = top + ROW_HEIGHT / 2.0 - 2.0;
-            canvas.text((NAMES_WIDTH - 6.0, middle), "end", 11, &shorten(&row.name));
+            let middle = top + ROW_HEIGHT / 2.0 - 1.0;
+            let name = shorten(&row.name, MAX_NAME);
+            canvas.text((NAMES_WIDTH - 6.0, middle), "end", 11, &name);
             let (thick, mut y) = match row.train.is_some() && row.test.is_some() {
                 true => (9.0, top + 2.0),
                 false => (14.0, top + 4.0),
@@ -226,7 +231,8 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
                 let end = scale.to_pixel(fraction).max(NAMES_WIDTH + 1.0);
                 canvas.bar((NAMES_WIDTH, y), (end, y + thick), color);
                 canvas.text((end + 4.0, y + thick / 2.0), "start", 9, &percent(fraction));
-                y += thick + 1.0;
+                // The label of the second bar must not touch the first bar.
+                y += thick + 3.0;
             }
             top += ROW_HEIGHT;
         }
@@ -475,8 +481,12 @@ pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) ->
         None => format!("{name}: no complete seed"),
     });
     let description = described.collect::<Vec<_>>().join("; ");
+    let longest = rows.iter().map(|(name, _)| name.chars().count()).max();
+    let longest = longest.unwrap_or(0).clamp(MAX_NAME, MAX_LONG_NAME);
+    #[allow(clippy::cast_precision_loss)]
+    let left = NAMES_WIDTH / MAX_NAME as f64 * longest as f64;
     let right = WIDTH - 16.0;
-    let x = Scale::new((0.0, most.min(100.0) * 1.08), (NAMES_WIDTH, right));
+    let x = Scale::new((0.0, most.min(100.0) * 1.08), (left, right));
     #[allow(clippy::cast_precision_loss)]
     let bottom = rows.len() as f64 * ROW_HEIGHT + 8.0;
     picture(title, &description, bottom + 26.0, |canvas| {
@@ -486,10 +496,10 @@ pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) ->
             let label = format!("{} %", number(tick));
             canvas.text((at, bottom + 12.0), "middle", 10, &label);
         }
-        canvas.line((NAMES_WIDTH, bottom), (right, bottom), INK);
+        canvas.line((left, bottom), (right, bottom), INK);
         let mut y = 4.0 + ROW_HEIGHT / 2.0;
         for (series, (name, estimate)) in rows.iter().enumerate() {
-            canvas.text((NAMES_WIDTH - 8.0, y), "end", 11, &shorten(name));
+            canvas.text((left - 8.0, y), "end", 11, &shorten(name, longest));
             if let Some(one) = estimate {
                 if one.standard_error > 0.0 {
                     let ends = [one.mean - one.standard_error, one.mean + one.standard_error];
@@ -535,10 +545,9 @@ fn percent(fraction: f64) -> String {
     }
 }
 
-fn shorten(text: &str) -> String {
-    const MAX_LENGTH: usize = 17;
-    match text.chars().count() > MAX_LENGTH {
-        true => text.chars().take(MAX_LENGTH - 1).collect::<String>() + "…",
+fn shorten(text: &str, max: usize) -> String {
+    match text.chars().count() > max {
+        true => text.chars().take(max - 1).collect::<String>() + "…",
         false => text.to_owned(),
     }
 }

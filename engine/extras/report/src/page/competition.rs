@@ -15,7 +15,7 @@ use crate::collect::{
     Spread, StepRow, SubmissionScore,
 };
 use crate::page::overview::{Status, checksums};
-use crate::page::{PageColumn, columns, experiment_name, figure, legend, table};
+use crate::page::{PageColumn, columns, experiment_name, figure, legend, table, with_code};
 use crate::text::{count, time};
 use crate::{draw, graph};
 
@@ -178,15 +178,15 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
             html! {
                 @if score.run.is_answers { span.state.bad { (score.medal) } } @else { (score.medal) }
                 // The reason of a missing file repeats the result, and contains the path.
-                @if let Some(reason) = &score.run.reason && score.run.exists { small.long { (shortened(reason, MAX_REASON)) } }
+                @if let Some(reason) = &score.run.reason && score.run.exists { small.long { (with_code(&shortened(reason, MAX_REASON))) } }
             },
             experiment_name(score.series, &score.experiment),
-            html! { @if let Some(submission) = &score.submission { code { (submission) } } },
-            html! { (score.when.as_deref().unwrap_or_default()) },
+            html! { @if let Some(path) = &score.submission { code.long { (path) } } @else { span.missing { "unknown" } } },
+            html! { span.keyed { (score.when.as_deref().unwrap_or_default()) } },
         ]
     };
     let rows: Vec<Vec<Markup>> = scores.iter().map(row).collect();
-    let columns = columns(">Score  Result  Experiment  Submission  Graded");
+    let columns = columns(">Score  Result  Experiment  Submission or run  Graded");
     html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
 }
 

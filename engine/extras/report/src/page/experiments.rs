@@ -6,10 +6,11 @@ use std::iter;
 use maud::{Markup, html};
 use prep_core::units;
 use prep_experiments::{Estimate, Experiment};
+use prep_grade::report::medals::Leaderboard;
 
 use crate::collect::{CompetitionPage, PageContent};
 use crate::draw;
-use crate::page::{columns, experiment_name, figure, table};
+use crate::page::{columns, experiment_name, figure, table, with_code};
 
 const MEDALS: &str = "any_medal_percentage";
 const METRICS: [(&str, &str); 6] = [
@@ -55,7 +56,7 @@ pub fn section(report: &PageContent) -> Markup {
             @if !cautions.is_empty() || report.left_out > 0 {
                 ul.cautions {
                     @for (caution, names) in &cautions {
-                        li { @for (at, name) in names.iter().enumerate() { @if at > 0 { ", " } (name) } ": " (caution) "." }
+                        li { @for (at, name) in names.iter().enumerate() { @if at > 0 { ", " } (name) } ": " (with_code(caution)) "." }
                     }
                     @if report.left_out > 0 {
                         li { (units::count(report.left_out as u64, "graded submission")) " left out, because the page does not show their competition or variant." }
@@ -89,7 +90,7 @@ fn results(all: &[Experiment], pages: &[CompetitionPage]) -> Markup {
     let mut columns = columns("Competition");
     columns.extend(all.iter().map(|one| (one.name.as_str(), false)));
     html! {
-        p { "The next table shows the mean score of all runs ± one standard error, and the results of the runs." @if all.len() > 1 { " The best mean is bold." } }
+        p { "The next table shows the mean score of the valid runs ± one standard error, and the results of all runs." @if all.len() > 1 { " The best mean is bold, unless fewer than two experiments have scores without copies of the answers." } }
         (table("Results by competition", &columns, &rows))
     }
 }
@@ -98,25 +99,28 @@ fn results_row(page: &CompetitionPage, experiments: usize) -> Vec<Markup> {
     let runs = |series| page.scores.iter().filter(move |one| one.series == series);
     let means = (0..experiments).map(|series| {
         let scores: Vec<f64> = runs(series).filter_map(|one| one.run.score).collect();
-        (!scores.is_empty()).then(|| prep_experiments::estimate(&scores))
+        let estimate = || (prep_experiments::estimate(&scores), scores.len());
+        (!scores.is_empty()).then(estimate)
     });
-    let means: Vec<Option<Estimate>> = means.collect();
+    let means: Vec<Option<(Estimate, usize)>> = means.collect();
     // Copies of the answers are not the best.
     let honest = |series: &usize| !runs(*series).any(|one| one.run.is_answers);
     let honest = (0..experiments).filter(honest);
     let mut scores: Vec<f64> = honest
-        .filter_map(|at| Some((*means.get(at)?)?.mean))
+        .filter_map(|at| Some((*means.get(at)?)?.0.mean))
         .collect();
     scores.sort_by(f64::total_cmp);
-    let best = match &page.leaderboard {
-        Some(leaderboard) if leaderboard.is_lower_better() => scores.first(),
-        Some(_) => scores.last(),
-        None => None,
+    let is_lower_better = page.leaderboard.as_ref().map(Leaderboard::is_lower_better);
+    let (best, better) = match is_lower_better {
+        Some(true) => (scores.first(), "lower is better"),
+        Some(false) => (scores.last(), "higher is better"),
+        None => (None, ""),
     };
     let best = best.filter(|_| scores.first() != scores.last());
     let name = html! {
         a href={ "#" (page.anchor()) } { (page.id) }
         @if page.is_other_variant() { " " span.chip { (page.variant) } }
+        div { small { (better) } }
     };
     let cells = means.iter().enumerate().map(|(series, mean)| {
         let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
@@ -125,13 +129,13 @@ fn results_row(page: &CompetitionPage, experiments: usize) -> Vec<Markup> {
         }
         let total: usize = counts.values().sum();
         html! {
-            @if let Some(mean) = mean {
+            @if let Some((mean, scores)) = mean {
                 span.best[best == Some(&mean.mean)] { (format!("{:.5}", mean.mean)) }
-                @if mean.standard_error > 0.0 { " " small { (format!("± {:.5}", mean.standard_error)) } }
+                @if *scores > 1 { " " small { (format!("± {:.5}", mean.standard_error)) } }
             }
             div {
                 @for ((rank, medal), count) in &counts {
-                    span class={ "result r" (rank) } { @if total > 1 { (count) " " } (medal) } " "
+                    span class={ "result r" (rank) } { @if total > 1 { (count) " " } (medal) @if *count > 1 && medal.ends_with("medal") { "s" } } " "
                 }
             }
         }

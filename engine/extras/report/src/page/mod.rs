@@ -95,6 +95,15 @@ pub fn legend(color: &str, words: &Markup) -> Markup {
     html! { span.keyed { span.key.(color) {} " " (words) } }
 }
 
+/// Formats the parts of a text that are in backticks as code.
+pub fn with_code(text: &str) -> Markup {
+    html! {
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// Returns the name of an experiment with its mark. `series` is the position of the experiment.
 pub fn experiment_name(series: usize, name: &str) -> Markup {
     html! { span.experiment { span class={ "key " (series_class(series)) } {} " " (name) } }

@@ -26,8 +26,8 @@ pub fn header(report: &PageContent) -> Markup {
     let experiments = experiments.filter(|one| !one.competitions.is_empty());
     html! {
         header {
-            h1 { "Prepared competitions" }
-            p.lead { (report.now) }
+            h1 { (if graded > 0 { "Experiments and competitions" } else { "Prepared competitions" }) }
+            p.lead { (report.now) @if graded > 0 { " · " a href="#experiments" { "Experiments" } } }
             dl.cards {
                 (card("Prepared", &format!("{prepared} of {shown}"), &problems(all)))
                 (published(all))
