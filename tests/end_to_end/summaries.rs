@@ -63,6 +63,28 @@ fn submissions_at_another_place_have_a_warning() {
         "harbour_2/submission/ok.csv",
     ]);
     assert!(!graded.stderr.contains("harbour_3"), "{}", graded.stderr);
+    // The report names the directories of these runs, because they have no path of a submission.
+    let report = names_in(&sandbox.path("rep")).remove(0);
+    let report = sandbox.path("rep").join(report);
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(report).expect("a report")).expect("JSON");
+    let entries = report["competition_reports"].as_array().expect("a list");
+    for entry in entries {
+        let run = entry["run"].as_str().unwrap_or_default();
+        let exists = entry["submission_exists"] == true;
+        assert_eq!(run.is_empty(), exists, "{entry}");
+        assert_eq!(entry["submission_path"] == "None", !exists, "{entry}");
+    }
+    let page = ["report", "--grading", "rep", "-o", "page/of/runs.html"];
+    sandbox.prep(&page).code(0);
+    let page = fs::read_to_string(sandbox.path("page/of/runs.html")).expect("a page");
+    for part in [
+        "runs/harbour_1<",
+        "href=\"#experiments\"",
+        "<h1>Experiments and competitions",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
 }
 
 /// A run that was graded twice is not a second seed.

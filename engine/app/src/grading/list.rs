@@ -20,6 +20,9 @@ use crate::error::Error;
 use crate::grading::{Grading, GradingLog};
 use crate::settings::Settings;
 
+/// Path of a submission that does not exist, as in upstream's reports.
+const NO_SUBMISSION: &str = "None";
+
 /// The report of a list of submissions.
 pub struct GradedList {
     /// A report or an error for each entry, in the order of the list.
@@ -33,6 +36,7 @@ pub struct GradedList {
 }
 
 /// Grades the submissions in the file `list`, and writes the report into `output_dir`. Signs the report if `key` is given.
+/// `runs` contains the directory of each entry's run, or is empty if the directories are unknown.
 ///
 /// # Errors
 /// Returns an error if `list` cannot be read or has mistakes, or if the report cannot be written. If a submission cannot be
@@ -41,6 +45,7 @@ pub fn grade_list(
     settings: &Settings,
     catalog: &Catalog,
     list: &Path,
+    runs: &[PathBuf],
     output_dir: &Path,
     log: &GradingLog,
     key: Option<&SigningKey>,
@@ -52,7 +57,14 @@ pub fn grade_list(
     // The file is created before grading, so that no time is lost if the report cannot be written.
     let file = ReportFile::create(output_dir)?;
     let (results, warnings) = grade_all(settings, catalog, &entries, log);
-    let results: Vec<_> = entries.into_iter().zip(results).collect();
+    let mut results: Vec<_> = entries.into_iter().zip(results).collect();
+    for ((_, result), run) in results.iter_mut().zip(runs) {
+        if let Ok(report) = result
+            && report.submission_path == NO_SUBMISSION
+        {
+            report.run = Some(run.to_string_lossy().into_owned());
+        }
+    }
     let mut reports = Vec::new();
     let mut errors = Vec::new();
     for (entry, result) in &results {

@@ -90,6 +90,7 @@ impl DemoArgs {
             &session.settings,
             &task.catalog,
             &list,
+            &[],
             &dir.join("reports"),
             &GradingLog::disabled(),
             None,

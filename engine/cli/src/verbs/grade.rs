@@ -314,7 +314,15 @@ fn grade_list(
     );
     let key = args.sign.key(session)?;
     let key = key.as_ref();
-    let graded = prep_app::grade_list(settings, catalog, list, args.output_dir()?, &log, key)?;
+    let graded = prep_app::grade_list(
+        settings,
+        catalog,
+        list,
+        directories,
+        args.output_dir()?,
+        &log,
+        key,
+    )?;
     let reports = graded.results.iter();
     let reports: Vec<_> = reports.filter_map(|(_, one)| one.as_ref().ok()).collect();
     if session.printer.json {
@@ -328,15 +336,13 @@ fn grade_list(
         let text = grading::envelope(competitions, further);
         session.printer.result(&text)?;
     } else {
-        let results = graded.results.iter().enumerate();
-        let rows = results.filter_map(|(run, (entry, result))| {
-            let path = match entry.submission_path.as_str() {
-                grading::NO_PATH => directories
-                    .get(run)
-                    .map_or(Path::new("-"), PathBuf::as_path),
-                path => Path::new(path),
+        let rows = reports.iter().map(|report| {
+            let path = match (report.submission_path.as_str(), &report.run) {
+                (grading::NO_PATH, None) => "-",
+                (grading::NO_PATH, Some(run)) => run,
+                (path, _) => path,
             };
-            Some((result.as_ref().ok()?, path))
+            (*report, Path::new(path))
         });
         let rows: Vec<_> = rows.collect();
         session.printer.result(&grading::summary(&rows))?;

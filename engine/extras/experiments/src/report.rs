@@ -26,6 +26,8 @@ pub struct GradedRun {
     /// Why the submission is invalid. Upstream's reports do not state it.
     pub reason: Option<String>,
     pub submission: Option<String>,
+    /// Directory of a run without a submission. Upstream's reports do not have it.
+    pub directory: Option<String>,
     pub created_at: Option<String>,
     /// SHA-256 of the submission. Upstream's reports do not have it.
     pub submission_digest: Option<String>,
@@ -126,7 +128,10 @@ pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
 /// Returns the agents of the runs, according to the paths of their submissions. Upstream names run groups
 /// `TIME_run-group_AGENT`.
 pub fn agents(runs: &[GradedRun]) -> BTreeSet<String> {
-    let paths = runs.iter().filter_map(|run| run.submission.as_deref());
+    let paths = runs
+        .iter()
+        .flat_map(|run| [&run.submission, &run.directory]);
+    let paths = paths.filter_map(Option::as_deref);
     let names = paths.flat_map(|path| path.split('/'));
     names
         .filter_map(|name| Some(name.split_once("_run-group_")?.1.to_owned()))
@@ -229,6 +234,7 @@ fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
             .get("reason")
             .and_then(|reason| Some(reason.get("message")?.as_str()?.to_owned())),
         submission: text("submission_path"),
+        directory: text("run"),
         created_at: text("created_at"),
         submission_digest: entry
             .get("digests")

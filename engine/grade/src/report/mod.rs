@@ -39,6 +39,8 @@ pub struct CompetitionReport {
     pub created_at: DateTime,
     /// Path of the submission, as the caller passed it.
     pub submission_path: String,
+    /// Directory of a run without a submission, which has no path that identifies the run. `None` if it is unknown.
+    pub run: Option<String>,
     /// The data with which the submission was graded.
     pub variant: GradedData,
     /// The reason why there is no score.
@@ -178,6 +180,7 @@ impl CompetitionReport {
             is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
             created_at: graded.graded_at,
             submission_path: graded.path.to_owned(),
+            run: None,
             variant: graded.data.clone(),
             reason,
             is_answers: false,
@@ -206,7 +209,7 @@ impl CompetitionReport {
         let reason = self.reason.as_ref().map(refusal_json);
         let obstacles = self.not_comparable_because().into_iter();
         let obstacles: Vec<JsonValue> = obstacles.map(JsonValue::from).collect();
-        JsonObject::from_iter([
+        let mut report = JsonObject::from_iter([
             ("competition_id", self.competition_id.as_str().into()),
             ("score", self.score.into()),
             ("gold_threshold", threshold(|all| all.gold)),
@@ -232,7 +235,11 @@ impl CompetitionReport {
             ("digests", self.digests.to_json().into()),
             ("program", env!("CARGO_PKG_VERSION").into()),
             ("log", self.log.as_ref().map(LogPlace::to_json).into()),
-        ])
+        ]);
+        if let Some(run) = &self.run {
+            report.insert("run".into(), run.as_str().into());
+        }
+        report
     }
 }
 

@@ -13,7 +13,7 @@ pub struct SubmissionScore {
     pub experiment: String,
     /// Position of the experiment, which determines its colour and shape.
     pub series: usize,
-    /// The last parts of the submission's path, which distinguish it from other submissions.
+    /// The last parts of the path of the submission or of the run, which distinguish it from others.
     pub submission: Option<String>,
     pub when: Option<String>,
     pub run: GradedRun,
@@ -55,7 +55,7 @@ pub fn scores(
         runs.map(move |run| (series, &graded.name, run))
     });
     let all = runs.clone();
-    let paths = all.filter_map(|(.., run)| run.submission.as_deref());
+    let paths = all.filter_map(|(.., run)| path_of(run));
     let parts = distinct_parts(&paths.collect());
     let scores = runs.map(|(series, name, run)| {
         let mut results = RESULTS.iter().zip(0..);
@@ -65,11 +65,10 @@ pub fn scores(
             None if leaderboard.is_some() => ("below median", 9),
             None => ("", 9),
         };
-        let path = run.submission.as_deref();
         SubmissionScore {
             experiment: name.clone(),
             series,
-            submission: path.and_then(|path| last_parts(path, parts)),
+            submission: path_of(run).and_then(|path| last_parts(path, parts)),
             when: run.created_at.as_deref().map(minute_of),
             run: run.clone(),
             medal,
@@ -90,6 +89,11 @@ fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
         true => graded == variant,
         false => variant == BASE_VARIANT,
     }
+}
+
+/// Returns the path that identifies a run: its submission, or its directory if there is no submission.
+fn path_of(run: &GradedRun) -> Option<&str> {
+    run.directory.as_deref().or(run.submission.as_deref())
 }
 
 /// In the directory of a run group, the last three parts of a submission's path are `RUN/submission/submission.csv`.
@@ -120,17 +124,10 @@ fn minute_of(time: &str) -> String {
 /// competitions were all graded. If there is no such set, uses the set of all graded competitions.
 pub fn experiments(graded: &[GradedExperiment], pages: &[CompetitionPage]) -> Experiments {
     let scores = || pages.iter().flat_map(|page| &page.scores);
-    let mut run: Vec<String> = scores().map(|one| one.run.competition.clone()).collect();
-    run.sort();
-    run.dedup();
+    let run: BTreeSet<&String> = scores().map(|one| &one.run.competition).collect();
     let mut sets: Vec<Set> = Set::leaderboard();
     sets.retain(|set| set.competitions.iter().all(|id| run.contains(id)));
-    if sets.is_empty() && !run.is_empty() {
-        sets.push(Set {
-            name: "graded competitions".to_owned(),
-            competitions: run,
-        });
-    }
+    sets.extend(Set::graded(scores().map(|one| &one.run)));
     let all = graded.iter().enumerate().map(|(series, graded)| {
         let scores = scores().filter(|score| score.series == series);
         let runs: Vec<GradedRun> = scores.map(|score| score.run.clone()).collect();
