@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import errno
-import glob
 import json
 import os
 import re
@@ -28,7 +27,7 @@ from mleprep._options import Graded, Path_, Reports, verb
 from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepError, PrepWarning, UsageError
 from mleprep.results import (
-    Audits, BundleListings, Bundles, Competition, Competitions, Difference, Digests, Experiment, Experiments, Export, Grade,
+    Audits, BundleListings, Bundles, Competition, Competitions, Difference, Digests, Experiments, Export, Grade,
     Grades, LeakSearches, Plans, Prepared, Ranking, Record, ReportPage, Results, RulesChecks, Runs, Validation, Why,
     prepared_path,
 )
@@ -112,19 +111,10 @@ def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) 
     """
     grading = options.get("grading")
     if isinstance(grading, Mapping):
-        experiments = {name: _reports(one, "grading") for name, one in grading.items()}
-        if empty := [name for name, one in experiments.items() if not one]:
-            raise UsageError(f"the experiment `{empty[0]}` has no reports", code=2)
-        options["grading"] = experiments
+        options["grading"] = _named_reports(grading, "grading")
     elif grading is not None:
         options["grading"] = _reports(grading, "grading")
-    named = _ids(ids)
-    page = _call("report", ReportPage, named, options, extra=[f"--output={_in_directory(output, 'output')}"])
-    variant, found = options.get("variant"), list(page, pipelines=options.get("pipelines"), progress=False) if named else ()
-    unprepared = [one.id for one in found if one.id in named and _prepared_variant(one, variant) is None]
-    if unprepared:
-        _warn(f"variant `{variant or 'v1'}` is not prepared: {', '.join(unprepared)}")
-    return page
+    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_in_directory(output, 'output')}"])
 
 
 @verb
@@ -180,20 +170,26 @@ def summarize(
 
     The reports are files, directories, or results of `grade` and `grade_all` with `output`. The keys of a mapping are
     names of experiments. The figures are those of entire reports, so some of the grades of a report are an error.
+
+    If `ids_from` is a list of ids, the set has the name `ids`.
     """
-    if isinstance(reports, Mapping):
-        if options.get("name") is not None:
-            raise TypeError("`name` cannot be used with a mapping, whose keys are the names")
-        each = [summarize(one, **cast(_options.Summarize, {**options, "name": name})) for name, one in reports.items()]
-        joined = Experiments((row for found in each for row in found), Experiment)
-        joined.json = {"experiments": [row.json for row in joined]}
-        joined.failed = tuple(one for found in each for one in found.failed)
-        return joined
-    given = _reports(reports, "reports")
+    if not isinstance(reports, Mapping):
+        given = _reports(reports, "reports")
+    elif options.get("name") is not None:
+        raise TypeError("`name` cannot be used with a mapping, whose keys are the names")
+    else:
+        named = _named_reports(reports, "reports")
+        given = [f"{name}={path}" for name, paths in named.items() for path in paths]
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
         raise UsageError("no reports are given", code=2, help=help)
-    return _call("summarize", Experiments, given, options)
+    ids = options.get("ids_from")
+    if ids is None or isinstance(ids, (str, os.PathLike)):
+        return _call("summarize", Experiments, given, options)
+    with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
+        path = Path(directory) / "ids.txt"
+        path.write_text("".join(f"{one}\n" for one in _ids(ids, "ids_from")), encoding="utf-8")
+        return _call("summarize", Experiments, given, {**options, "ids_from": path})
 
 
 @verb
@@ -226,7 +222,7 @@ def grade_all(
     """Grades the submissions of a list or of runs, and writes one report to `output`.
 
     `submissions` is a list of pairs of an id and a file, a mapping from ids to files, the file of one list (JSON Lines),
-    or one or several directories of runs. A directory of runs contains the runs of a group, or run groups.
+    or one or several directories of runs, each with the runs of one run group.
 
     With `check`, an entry that cannot be graded raises an exception. Otherwise the entry is in `failed` of the results.
 
@@ -235,7 +231,6 @@ def grade_all(
     """
     _options.check_directory(output, "output")
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
-    submission = options.get("submission_path") or "submission/submission.csv"
     if isinstance(submissions, (str, os.PathLike)):
         submissions = [submissions]
     elements = [*(submissions.items() if isinstance(submissions, Mapping) else submissions)]
@@ -244,13 +239,12 @@ def grade_all(
         if len(paths) > 1 and (files := [path for path in paths if os.path.isfile(path)]):
             message = f"`submissions` must be one list or directories of runs, but {files[0]!r} is one of {len(paths)} paths"
             raise UsageError(message, code=2, help="call `grade_all` for each list, or join the lists to one file")
-        given = [group for path in paths for group in _run_groups(path, submission)]
-        if not given:
-            help = "name lists of submissions, or directories of runs or of run groups"
+        if not paths:
+            help = "name lists of submissions, or directories of runs"
             raise UsageError("no submissions are given", code=2, help=help)
         # A message about an entry names its list by path. For a temporary list, it must name the parameter instead.
-        names = {} if places is elements else {given[0]: "submissions"}
-        return _call("grade_all", Grades, given, options, extra=extra, names=names)
+        names = {} if places is elements else {paths[0]: "submissions"}
+        return _call("grade_all", Grades, paths, options, extra=extra, names=names)
 
 
 @verb
@@ -286,7 +280,11 @@ def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     given = [*_options.command_line("path", options)]
     variant = options.get("variant") or "v1"
     places: _options.Places = {"data_dir": options.get("data_dir"), "pipelines": options.get("pipelines")}
-    [found] = list(id, **places)
+    try:
+        [found] = list(id, **places)
+    except UsageError as error:
+        error.help = re.sub("select it with .*", "name one of its competitions", error.help or "") or None
+        raise
     name = _prepared_variant(found, variant)
     if name is not None:
         return prepared_path(_data_dir(options), id, name)
@@ -405,6 +403,14 @@ def _reports(reports: Reports, name: str) -> Sequence[str]:
     return found
 
 
+def _named_reports(reports: Mapping[str, Reports], name: str) -> Mapping[str, Sequence[str]]:
+    """Returns the paths of the reports of each experiment. Raises `UsageError` for an experiment without reports."""
+    found = {experiment: _reports(one, name) for experiment, one in reports.items()}
+    if empty := [experiment for experiment, paths in found.items() if not paths]:
+        raise UsageError(f"the experiment `{empty[0]}` has no reports", code=2)
+    return found
+
+
 def _in_directory(file: Path_, name: str) -> str:
     """Creates the directory of a file to write, and returns the path of the file."""
     path = _options.text(file)
@@ -414,19 +420,6 @@ def _in_directory(file: Path_, name: str) -> str:
     _options.check_directory(directory, name)
     os.makedirs(directory, exist_ok=True)
     return path
-
-
-def _run_groups(path: str, submission: str) -> Sequence[str]:
-    """Returns the subdirectories of a directory of run groups, and any other path unchanged."""
-
-    def found(pattern: str) -> Sequence[str]:
-        return sorted(glob.glob(os.path.join(glob.escape(path), pattern)))
-
-    submission = glob.escape(submission)
-    is_group = found("metadata.json") or found(f"*/{submission}")
-    has_groups = found("*/metadata.json") or found(f"*/*/{submission}")
-    # Groups without submissions are graded, too.
-    return found("*/") if has_groups and not is_group else [path]
 
 
 def _data_dir(options: Mapping[str, Any]) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> str:
@@ -52,6 +53,11 @@ def shown(value: object) -> str:
             is_short = all(isinstance(one, str | int | float | None) for one in value)
             return ", ".join(shown(one) for one in value) if is_short else str(len(value))
     return str(value)
+
+
+def last_parts(path: Path | None) -> str | None:
+    """Returns the last parts of a path, which identify a run: `GROUP/RUN/submission/submission.csv`."""
+    return None if path is None else "/".join(path.parts[-4:])
 
 
 def size(count: int) -> str:

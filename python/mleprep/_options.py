@@ -215,7 +215,7 @@ class Export(Variant, Expansion, Call, total=False):
 class Summarize(Groups, total=False):
     name: Annotated[str | None, "name of the experiment"]
     set: Annotated[Set | None, "a named set of competitions; default: each of low, medium, high, all, own"]
-    ids_from: Annotated[Input | None, "a text file with one id per line, as a set"]
+    ids_from: Annotated[Input | Iterable[str] | None, "ids as a set, or a text file with one id per line"]
     seeds: Annotated[int | None, "number of seeds; default: all complete ones"]
     take: Annotated[Literal["first", "last"] | None, "the runs to use if there are more than seeds"]
     pad_missing: Annotated[bool, "count missing runs as failed, instead of dropping incomplete seeds"]
@@ -392,9 +392,9 @@ def _names(kind: Any) -> Iterator[str]:
     return (_TYPES[one][1] for one in _kinds(kind))
 
 
-def os_error(number: int, name: str, path: Path_) -> OSError:
+def os_error(number: int, name: str, path: Path_, hint: str = "") -> OSError:
     """Returns the exception for an error number, such as `FileNotFoundError`. Its message names the parameter."""
-    return OSError(number, f"{os.strerror(number)} for `{name}`", os.fspath(path))
+    return OSError(number, f"{os.strerror(number)} for `{name}`{hint}", os.fspath(path))
 
 
 def check_directory(path: Path_, name: str) -> None:
@@ -432,7 +432,10 @@ def text(value: object) -> str:
 
 def existing(path: Path_, name: str) -> Path:
     """Returns the path of the input `name`. Raises `FileNotFoundError` if there is no such file or directory."""
-    found = os.path.expanduser(path)
-    if not os.path.exists(found):
-        raise os_error(errno.ENOENT, name, path)
-    return Path(found)
+    found = Path(os.path.expanduser(path))
+    if not found.exists():
+        siblings = [one.name for one in found.parent.iterdir()] if found.parent.is_dir() else []
+        near = difflib.get_close_matches(found.name, siblings, 1)
+        hint = f"; did you mean {str(found.with_name(near[0]))!r}?" if near else ""
+        raise os_error(errno.ENOENT, name, path, hint)
+    return found

@@ -21,6 +21,7 @@ _MENTION = re.compile(
 _PHRASES = {
     "write its id first: ": "name the competition: ", " without --list": "", "press Ctrl-C again": "interrupt again",
     "run the command in the directory to which the paths are relative, or write": "write",
+    "contains run groups; write": "contains run groups; pass their directories with `glob.glob`, which finds",
 }
 _NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
 

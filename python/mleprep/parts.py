@@ -543,6 +543,9 @@ class CompetitionFigures(Part):
     #: `low`, `medium`, `high` or `dev`. None for other competitions.
     complexity: str | None = None
 
+    def _row(self) -> dict[str, object]:
+        return {"logged_gradings" if name == "looks" else name: value for name, value in super()._row().items()}
+
 
 @record
 class RepeatedRun(Part):

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, Literal, SupportsIndex, TypeVar, over
 from mleprep import _html, _tables
 from mleprep.errors import UsageError
 from mleprep.parts import (
-    BundleAudit, BundleFile, CellDifference, ChangedStep, CompetitionFigures, Estimate, ExplainedStep, ExportedFile, Failure,
+    BundleAudit, BundleFile, CellDifference, ChangedStep, CompetitionFigures, ExplainedStep, ExportedFile, Failure,
     FileDifference, FilesDigest, Finding, Cause, DiskNeed, DiskUse, InvalidReason, Json, Level, Medal, MetricFigures, OutputsAudit, Part,
     Publication, Reason, RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, Time, TreeAudit,
     UngradedRun, Verdict, cells, columns, is_part, member, named_path, record, required,
@@ -269,6 +269,8 @@ class Grade(Record):
     own_metric: bool = False
     #: The file of the submission. None for a frame, and for a run without a submission.
     submission_path: Path | None = member(named_path, default=None)
+    #: The directory of a run without a submission. None if it is unknown.
+    run: Path | None = None
     #: The report's file. None without `output`.
     path: Path | None = member(lambda one: one.get("_path"), default=None)
 
@@ -283,7 +285,8 @@ class Grade(Record):
         return self.valid
 
     def _row(self) -> dict[str, object]:
-        return {**super()._row(), **self.thresholds}
+        path = _html.last_parts(self.submission_path or self.run)
+        return {**super()._row(), "submission_path": path, **self.thresholds}
 
 
 @record
@@ -455,7 +458,8 @@ class Experiment(Record):
 
     def _rows(self) -> Sequence[Json]:
         return [
-            {"experiment": self.id, "set": one.set, **_means(one.metrics), "error": one.error} for one in self.sets
+            {"experiment": self.id, "set": one.set, "seeds": one.num_seeds_averaged, **_means(one), "error": one.error}
+            for one in self.sets
         ]
 
     def _details(self) -> Sequence[Json]:
@@ -469,8 +473,13 @@ def _metrics(experiment: Json) -> Sequence[Json]:
     return [{"set": name, "metric": metric, **estimate} for name, metric, estimate in pairs]
 
 
-def _means(metrics: dict[str, Estimate]) -> Json:
-    return {name.removesuffix("_percentage"): value.mean for name, value in metrics.items()}
+def _means(figures: SetFigures) -> Json:
+    """Returns the mean of each metric, with its standard error if there are several seeds."""
+    has_errors = (figures.num_seeds_averaged or 0) > 1
+    return {
+        name.removesuffix("_percentage"): f"{one.mean:.2f}" + (f" ± {one.standard_error:.2f}" if has_errors else "")
+        for name, one in figures.metrics.items()
+    }
 
 
 Row = TypeVar("Row", bound=Record)

@@ -97,7 +97,7 @@ def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
     for pairs in ([(ID, sample), (ID, str(sample))], iter([(grade, sample)] * 2), {ID: sample}):
         found = mleprep.grade_all(pairs, output=tmp_path / "pairs", **given)
         assert {*found.ids} == {ID} and {one.submission_path for one in found} == {sample} and found[0].score == grade.score
-        assert found._repr_html_().count(f">{sample}<") == len(found)
+        assert found._repr_html_().count(f">{ID}/prepared/public/{sample.name}<") == len(found)
     with pytest.raises(mleprep.UsageError, match="^submissions:2: there is no competition `nothing`"):
         mleprep.grade_all([(ID, sample), ("nothing", sample)], output=tmp_path / "pairs", **given)
     missing = tmp_path / "missing.csv"
@@ -152,6 +152,8 @@ def test_suggestions(data_dir: Path) -> None:
         mleprep.summarize(data_dir, set=unknown)
     with pytest.raises(TypeError, match="the competition is the first argument, and the output is the second one"):
         mleprep.export("out", ID, data_dir=data_dir)
+    with pytest.raises(mleprep.UsageError, match="help: `lite` is a set; name one of its competitions$"):
+        mleprep.load("lite", data_dir=data_dir)
     library: Any = "dask"
     with pytest.raises(mleprep.UsageError, match="write 'pandas' or 'polars'"):
         mleprep.load(ID, data_dir=data_dir, library=library)

@@ -275,8 +275,8 @@ def test_several_records_are_shown_with_their_reasons(variants: Path, tmp_path: 
     monkeypatch.setattr("mleprep._html.MAX_ROWS", 5)
     assert plans._repr_html_().endswith(f"<p><em>and {count - 5} more</em></p>")
     figures = {"valid_submissions_percentage": parts.Estimate(25.0, 20.0, 30.0, 2.5)}
-    experiments = [mleprep.Experiment(id, (parts.SetFigures("low", metrics=figures),)) for id in ("a", "b")]
-    assert mleprep.Results(experiments)._repr_html_().count(">25</td>") == 2
+    experiments = [mleprep.Experiment(id, (parts.SetFigures("low", num_seeds_averaged=3, metrics=figures),)) for id in ("a", "b")]
+    assert mleprep.Results(experiments)._repr_html_().count(">25.00 ± 2.50</td>") == 2
 
 
 def test_files_that_are_not_compared_are_mentioned(variants: Path) -> None:
@@ -366,14 +366,21 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     [experiment] = mleprep.summarize(reports, name="mine", ids_from=tmp_path / "one.txt", progress=False)
     assert experiment.id == "mine" and experiment.sets[0].num_seeds_averaged == 2
     assert experiment.competitions[0].mean_score == 0.5 and "valid submissions" in experiment._repr_html_()
+    assert "<th style='text-align:left'>seeds</th>" in experiment._repr_html_() and "100.00 ± 0.00" in experiment._repr_html_()
+    [experiment] = mleprep.summarize(reports, ids_from=[ID], progress=False)
+    assert [(one.set, one.num_seeds_averaged) for one in experiment.sets] == [("ids", 2)]
+    with pytest.raises(mleprep.UsageError, match=f"(?s)no competition `{ID}s`.*did you mean `{ID}`"):
+        mleprep.summarize(reports, ids_from=[f"{ID}s"], pad_missing=True, progress=False)
+    with pytest.warns(mleprep.PrepWarning, match="these experiments contain the same reports.*: `a`, `b`"):
+        mleprep.summarize({"a": reports, "b": reports[0]}, progress=False)
     with pytest.raises(mleprep.InputError, match="no figures for `low`") as raised:
         mleprep.summarize(reports, set="low", progress=False)
     assert raised.value.results[0].sets[0].error
     [experiment] = mleprep.summarize(reports, set="low", check=False, progress=False)
     assert experiment.sets[0].set == "low"
     [experiment] = mleprep.summarize(reports, progress=False)
-    assert all(one.error for one in experiment.sets) and experiment.competitions[0].mean_score == 0.5
-    assert "mean score" in experiment._repr_html_()
+    assert [one.set for one in experiment.sets if not one.error] == ["graded competitions"]
+    assert experiment.competitions[0].mean_score == 0.5 and "logged_gradings" in experiment.competitions[0]._row()
 
 
 def test_directories_of_run_groups_are_graded(variants: Path, tmp_path: Path) -> None:
@@ -386,11 +393,21 @@ def test_directories_of_run_groups_are_graded(variants: Path, tmp_path: Path) ->
             (run / "x.csv").write_bytes(sample)
     (runs / "notes.txt").touch()
     given: Any = {"data_dir": variants, "progress": False, "log": False}
-    for paths, count in ((runs, 4), ([runs, runs / "c"], 6), (runs / "a", 1), ([runs / "a", runs / "c"], 3)):
+    for paths, count in ((sorted(runs.glob("*/")), 4), (runs / "a", 1), ([runs / "a", runs / "c"], 3)):
         assert len(mleprep.grade_all(paths, output=tmp_path / "x", submission_path="x.csv", **given)) == count, paths
     (runs / "b" / "metadata.json").write_text(json.dumps({"runs": {f"{ID}_0": {}}}))
-    grades = mleprep.grade_all(runs, output=tmp_path / "y", **given)
+    grades = mleprep.grade_all(sorted(runs.glob("*/")), output=tmp_path / "y", **given)
     assert len(grades) == 4 and not any(grades)
+    # Without a submission, the directory identifies the run, in frames and in notebooks.
+    assert grades[0].submission_path is None and grades[0].run == runs / "a" / f"{ID}_0"
+    assert grades.to_frame("pandas")["run"][0] == str(runs / "a" / f"{ID}_0")
+    assert f"runs [1]/a/{ID}_0<" in grades._repr_html_()
+    # The directories may be those of several agents, so the caller has to name them.
+    with pytest.raises(mleprep.InputError, match="there is no run in") as raised:
+        mleprep.grade_all(runs, output=tmp_path / "z", **given)
+    assert "contains run groups; pass their directories" in (raised.value.help or "")
+    with pytest.raises(FileNotFoundError, match=r"did you mean '.*/runs \[1\]'"):
+        mleprep.grade_all(tmp_path / "rnus [1]", output=tmp_path / "z", **given)
     with pytest.raises(mleprep.InputError, match="there is no run in"):
         mleprep.grade_all(variants / ID, output=tmp_path / "z", **given)
 
