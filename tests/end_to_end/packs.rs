@@ -349,6 +349,39 @@ fn a_damaged_pack_does_not_affect_other_competitions() {
 }
 
 #[test]
+fn pack_check_shows_the_warnings_of_a_run() {
+    let sandbox = Sandbox::new();
+    write_pack(&sandbox);
+    let leaky = Harbour::PIPELINE
+        .replace("SELECT * EXCLUDE (docked) FROM test", "SELECT * FROM test")
+        .replace("    - align: id\n", "")
+        .replace("grade:\n", "accepted:\n  colum: why\n\ngrade:\n");
+    sandbox.write("lab/harbour/pipeline.yaml", leaky);
+    let check = |more: &[&str]| {
+        let arguments = ["pack", "check", "./lab", "harbour", "--source", "source"];
+        sandbox.prep(&[&arguments[..], more].concat())
+    };
+    let expected = [
+        "[published-answers]; leave the column out, for example with `* EXCLUDE (docked)`",
+        "[unknown-detector]; did you mean `column`?",
+        "rows are paired by position",
+    ];
+    check(&[])
+        .code(5)
+        .stdout_has(&["3 warnings"])
+        .stderr_has(&expected);
+    let found = check(&["--json"]).code(5).json();
+    let warnings = found["competitions"][0]["warnings"].to_string();
+    for part in expected {
+        assert!(warnings.contains(part), "{warnings}");
+    }
+    sandbox
+        .prep(&["pack", "check", "source"])
+        .code(4)
+        .stderr_has(&["source/pack.yaml"]);
+}
+
+#[test]
 fn pack_check_prepares_twice_and_compares_with_pack_lock() {
     let sandbox = Sandbox::new();
     write_pack(&sandbox);

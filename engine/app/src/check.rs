@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prep_core::Failure;
-use prep_spec::{Diagnostic, Diagnostics, Span, nearest};
+use prep_spec::{Diagnostic, Diagnostics, Pipeline, Span, nearest};
 
 use crate::catalog::{
     COMPETITION_FILES, CatalogEntry, PIPELINE_FILE, is_missing, misplaced_pipeline, rename_pipeline,
@@ -27,9 +28,14 @@ pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let entry = CatalogEntry::entry_of_directory(id, path, directory, text.into())?;
     let pipeline = Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
     entry.check_checksums(&pipeline)?;
+    Ok(warnings(&pipeline, directory))
+}
+
+/// Returns the warnings about a pipeline, and about the files in its directory.
+pub(crate) fn warnings(pipeline: &Pipeline, directory: &Path) -> Option<Diagnostics> {
     let warnings = pipeline.warnings.iter().flat_map(Diagnostics::iter);
     let warnings = warnings.cloned().chain(similar_files(directory)).collect();
-    Ok(Diagnostics::new(pipeline.source, warnings))
+    Diagnostics::new(Arc::clone(&pipeline.source), warnings)
 }
 
 /// Returns a warning for each file whose name is similar to the name of a file that the directory lacks.

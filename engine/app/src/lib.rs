@@ -98,7 +98,7 @@ pub use jobs::{JobPlan, PodOptions, Slurm, Unit, kubernetes, slurm, unit};
 pub use packs::add::{PackOrigin, add_pack, add_pack_temporarily, remove_pack};
 pub use packs::check::{NOT_REPRODUCIBLE, PackCheck, PackChecks, SILENT_FAILURE};
 pub use packs::lock::LockComparison;
-pub use packs::{InstalledPack, PACK_FILE, installed_packs};
+pub use packs::{InstalledPack, installed_packs};
 pub use permissions::{Permission, PermissionCheck};
 pub use prep_audit::{AuditReport, BUNDLE_NOT_VERIFIED, Block, Cause, Verdict};
 pub use prep_cache::LinkMode;

@@ -212,8 +212,8 @@ const fn required(name: &'static str, example: &'static str) -> SectionKey {
     SectionKey::required(name, KeyType::Text, "", example)
 }
 
-const fn optional(name: &'static str) -> SectionKey {
-    SectionKey::optional(name, KeyType::Text, "", "")
+const fn optional(name: &'static str, example: &'static str) -> SectionKey {
+    SectionKey::optional(name, KeyType::Text, "", example)
 }
 
 // docs/packs.md describes the keys, so they have no descriptions here.
@@ -223,10 +223,10 @@ static PACK: Section = Section {
     keys: &[
         required("name", "my-pack"),
         required("version", "2026.1"),
-        optional("upstream"),
-        optional("licences"),
-        optional("layout"),
-        optional("sets"),
+        optional("upstream", ""),
+        optional("licences", ""),
+        optional("layout", ""),
+        optional("sets", ""),
         required("competitions", "{ my-competition: {} }"),
     ],
 };
@@ -243,13 +243,17 @@ static UPSTREAM: Section = Section {
 static LICENCES: Section = Section {
     name: "`licences`",
     doc: "",
-    keys: &[optional("pack"), optional("upstream")],
+    keys: &[optional("pack", "MIT"), optional("upstream", "MIT")],
 };
 
 static COMPETITION: Section = Section {
     name: "the competition",
     doc: "",
-    keys: &[optional("launched"), optional("closed"), optional("rules")],
+    keys: &[
+        optional("launched", "2024-01-31"),
+        optional("closed", "2024-03-31"),
+        optional("rules", "https://example.org/rules"),
+    ],
 };
 
 /// Parses a `pack.yaml`.

@@ -14,12 +14,14 @@ use prep_fetch::bundle_stem;
 use prep_leaks::{LeakLevel, LeakReport};
 use prep_remote::{SigningKey, TrustedSigner};
 use prep_spec::nearest;
+use prep_sql::PUBLISHED;
 use prep_steps::{Manifest, RememberedOptions};
 use serde::Serialize;
 
 use super::installed_packs;
 use super::lock::{LOCK_FILE, LockComparison, PackLock};
 use crate::catalog::CatalogEntry;
+use crate::check::warnings;
 use crate::error::Error;
 use crate::inspect::audit::leaks;
 use crate::inspect::rerun::{MEMORY_DIVISOR, different_jobs, scratch};
@@ -42,6 +44,11 @@ pub struct PackCheck {
     pub variant: String,
     /// The mistakes in the pipeline. `None` if there are no mistakes.
     pub mistake: Option<String>,
+    /// The warnings that `pipeline check` and a run of the competition show.
+    pub warnings: Vec<String>,
+    /// Whether one of the warnings is about a public output that reveals the answers.
+    #[serde(skip)]
+    pub publishes_answers: bool,
     /// `None` if the bundle is not on this machine, or if the competition has none.
     pub bundle: Option<PathBuf>,
     /// Why the preparation failed. `None` if the competition was prepared. Also `None` if no preparation was attempted,
@@ -65,6 +72,7 @@ impl PackCheck {
         let worst_leak = self.leaks.as_ref().and_then(LeakReport::worst);
         let has_wrong_result = self.is_reproducible == Some(false)
             || self.is_sample_valid == Some(false)
+            || self.publishes_answers
             || worst_leak >= Some(LeakLevel::Risk)
             || self
                 .lock
@@ -134,10 +142,10 @@ impl PackChecks<'_> {
             // If the run was cancelled, its failure shows nothing about the competition.
             cancel.check()?;
             if let Some(origin) = self.origin {
-                for text in [&mut check.mistake, &mut check.failure]
+                let texts = [&mut check.mistake, &mut check.failure]
                     .into_iter()
-                    .flatten()
-                {
+                    .flatten();
+                for text in texts.chain(&mut check.warnings) {
                     *text = text.replace(&directory, origin);
                 }
             }
@@ -216,6 +224,18 @@ impl PackChecks<'_> {
                 return Ok(());
             }
         };
+        let directory = entry.directory.as_deref().unwrap_or(Path::new(""));
+        let warnings = warnings(&pipeline, directory);
+        for warning in warnings.iter().flatten() {
+            check.publishes_answers |= warning.code == PUBLISHED;
+            let (line, _) = pipeline.source.position(warning.span.start);
+            let (file, message, code) = (&pipeline.source.name, &warning.message, warning.code);
+            let help = warning.help.iter().map(|help| format!("; {help}"));
+            let help: String = help.collect();
+            check
+                .warnings
+                .push(format!("{file}:{line}: {message} [{code}]{help}"));
+        }
         let accepted = pipeline.accepted.iter();
         check.accepted = accepted
             .map(|(name, why)| (name.value.clone(), why.clone()))
@@ -327,11 +347,14 @@ fn prepare_once(
         check.failure = Some(failure);
         return Ok(None);
     }
-    let sample = summary
-        .trial
-        .as_ref()
-        .map(|trial| &trial["sample"]["valid"]);
-    check.is_sample_valid = sample.and_then(serde_json::Value::as_bool);
+    let trial = summary.trial.unwrap_or_default();
+    check.is_sample_valid = trial["sample"]["valid"].as_bool();
+    for warning in trial["warnings"].as_array().into_iter().flatten() {
+        let warning = warning.as_str().unwrap_or_default().to_owned();
+        if !check.warnings.contains(&warning) {
+            check.warnings.push(warning);
+        }
+    }
     let settings = task.settings.of_variant(&task.options.variant);
     let (facts, _) = digests::facts(&task.catalog, &settings, id)?;
     let manifest = prepared::manifest(&settings.data_dir, id)?;

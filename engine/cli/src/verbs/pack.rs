@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use prep_app::reasons;
 use prep_app::{
-    LeakLevel, NOT_REPRODUCIBLE, PACK_FILE, PackCheck, PackChecks, PackOrigin, PreparationOptions,
+    LeakLevel, NOT_REPRODUCIBLE, PackCheck, PackChecks, PackOrigin, PreparationOptions,
     RememberedOptions, SILENT_FAILURE, add_pack, add_pack_temporarily, installed_packs,
     remove_pack,
 };
@@ -169,7 +169,7 @@ Examples:
   prep pack check mle-dojo --markdown
   prep pack check ./lab --write lab/pack.lock
 
-For each competition, the command checks the pipeline. If the bundle is on this machine, it also prepares the competition \
+For each competition, the command checks the pipeline. Public files that reveal the answers are a failure. If the bundle is on this machine, it also prepares the competition \
 twice, with different memory and threads, and compares the digests with each other and with pack.lock. It searches for \
 leaks and grades the sample submission. The data directory and the cache do not change.")]
 pub struct CheckArgs {
@@ -195,7 +195,7 @@ impl CheckArgs {
     fn call(&self, session: &CliSession) -> VerbResult {
         let installed = installed_packs(&session.settings)?;
         let is_installed = installed.iter().any(|pack| pack.name == self.name);
-        let is_path = || self.name.contains('/') || Path::new(&self.name).join(PACK_FILE).is_file();
+        let is_path = || self.name.contains('/') || Path::new(&self.name).is_dir();
         if is_installed || !is_path() {
             return self.check(session, &self.name, None);
         }
@@ -253,7 +253,12 @@ impl CheckArgs {
             named.collect()
         };
         let (_watching, cancel) = process::watched(&session.printer)?;
-        let mut done = |check: &PackCheck| session.printer.message(status(check));
+        let mut done = |check: &PackCheck| {
+            session.printer.message(status(check));
+            for warning in &check.warnings {
+                session.printer.warning(format!("{}: {warning}", check.id));
+            }
+        };
         let mut found = checks.run(&ids, &cancel, &mut done)?;
         if let Some(path) = &self.write {
             let key = remote.signing(&session.places)?;
@@ -351,7 +356,11 @@ fn cells(check: &PackCheck) -> [String; 7] {
     });
     [
         check.id.clone(),
-        word(Some(check.mistake.is_none()), ["valid", "mistakes"]),
+        match (&check.mistake, check.warnings.len()) {
+            (Some(_), _) => "mistakes".to_owned(),
+            (None, 0) => "valid".to_owned(),
+            (None, count) => units::count(count as u64, "warning"),
+        },
         word(
             Some(check.bundle.is_some())
                 .filter(|is_here| *is_here || check.is_reproducible.is_none()),

@@ -523,5 +523,11 @@ fn text(node: &YamlNode) -> Option<Spanned<String>> {
 
 fn wrong_type(node: &YamlNode, expected: &str) -> Diagnostic {
     let message = format!("expected {expected}, found {}", node.describe());
-    Diagnostic::error("wrong-type", node.span, message)
+    let found = Diagnostic::error("wrong-type", node.span, message);
+    match expected {
+        "competitions by id" => found.help("for example `{ my-competition: {} }`"),
+        "lists of ids by set" => found.help("for example `{ small: [my-competition] }`"),
+        "a list of ids" => found.help("for example `[my-competition]`"),
+        _ => found,
+    }
 }
