@@ -162,6 +162,30 @@ impl<'a> PipelineChecker<'a> {
         for check in &pipeline.checks {
             self.query(&check.query, RowDemand::AnyOrder);
         }
+        self.label_declarations();
+    }
+
+    /// If several errors suggest the same declared column in place of a missing one, the declaration may have a typing error.
+    /// Then the first of these errors gets a label at the declaration.
+    fn label_declarations(&mut self) {
+        let tables = self.pipeline.tables.iter();
+        let columns = tables.flat_map(|table| match &table.made {
+            TableOrigin::Declared(declaration) => declaration.columns("columns"),
+            _ => &[],
+        });
+        for column in columns {
+            let name = &column.name.value;
+            let hint = format!("did you mean `{name}`?");
+            let is_hint = |one: &&mut Diagnostic| {
+                let help = one.help.as_ref();
+                help.is_some_and(|help| help.starts_with(&hint))
+            };
+            let mut found = self.diagnostics.iter_mut().filter(is_hint);
+            if let (Some(first), Some(_)) = (found.next(), found.next()) {
+                let message = format!("`{name}` is declared here; check its name in the file");
+                *first = first.clone().label(column.name.span, message);
+            }
+        }
     }
 
     /// Checks a table, and returns its columns if they are known.

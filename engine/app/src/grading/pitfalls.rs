@@ -105,15 +105,25 @@ fn rows_with_wrong_classes(grader: &Grader, answers: &Frame) -> Option<String> {
     )))
 }
 
-fn ids_without_test_row(grader: &Grader, answers: &Frame, test: &[u8]) -> Option<String> {
-    let test = submission::parse(test).ok()?;
+/// Returns the identifiers of the answers that `file`, a CSV file, lacks. `None` if one of the tables lacks a column.
+pub(super) fn ids_without_row(
+    grader: &Grader,
+    answers: &Frame,
+    file: &[u8],
+) -> Option<Vec<Vec<String>>> {
+    let table = submission::parse(file).ok()?;
     let mut names = grader.identifiers().into_iter();
-    if names.any(|name| test.column(name).is_none() || answers.column(name).is_none()) {
+    if names.any(|name| table.column(name).is_none() || answers.column(name).is_none()) {
         return None;
     }
-    let known: HashSet<Vec<String>> = ids_of(grader, &test).into_iter().collect();
+    let known: HashSet<Vec<String>> = ids_of(grader, &table).into_iter().collect();
     let mut unknown = ids_of(grader, answers);
     unknown.retain(|id| !known.contains(id));
+    Some(unknown)
+}
+
+fn ids_without_test_row(grader: &Grader, answers: &Frame, test: &[u8]) -> Option<String> {
+    let unknown = ids_without_row(grader, answers, test)?;
     let example = unknown.first()?.join(", ");
     Some(format!(
         "{} of {} of the answers are not in `public/test.csv`, for example `{example}`; check the queries of both files",

@@ -1,6 +1,7 @@
 //! The trial of a competition: grades the sample submission, the answers and an empty submission while the competition is
 //! prepared. Therefore the author finds mistakes in the section `grade` before a participant does.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use prep_core::{chain, units};
@@ -103,10 +104,12 @@ enum Mistake {
         /// Name of the metric.
         metric: &'static str,
         cause: String,
-        /// Whether the column that the metric rejected has the same answer in every row.
-        is_constant: bool,
+        help: String,
     },
-    Sample(String),
+    Sample {
+        cause: String,
+        help: String,
+    },
 }
 
 impl Mistake {
@@ -136,35 +139,25 @@ impl Mistake {
             Mistake::Misfit {
                 metric,
                 cause,
-                is_constant,
+                help,
             } => TrialError {
                 message: format!("the metric `{metric}` does not fit the answers: {cause}"),
-                help: Some(match is_constant {
-                    true => "use `stratify` or a larger `test_size` in the split, correct the output that contains the answers, \
-                             or choose another metric"
-                        .to_owned(),
-                    false => {
-                        "choose a metric for such answers, or correct the output that contains them"
-                            .to_owned()
-                    }
-                }),
+                help: Some(help),
                 span: grade
                     .places
                     .get("/metric")
                     .copied()
                     .unwrap_or(places.grade.span),
             },
-            Mistake::Sample(cause) => TrialError {
+            Mistake::Sample { cause, help } => TrialError {
                 message: format!(
                     "the sample submission `{}` is invalid: {cause}",
                     grade.sample.value
                 ),
                 span: places.sample,
-                help: Some(
-                    "correct the sample or the rules; if the sample must stay invalid, state why: \
-                     `grade: { invalid_sample: REASON }`"
-                        .to_owned(),
-                ),
+                help: Some(format!(
+                    "{help}; if the sample must stay invalid, state why: `grade: {{ invalid_sample: REASON }}`"
+                )),
             },
         }
     }
@@ -204,26 +197,41 @@ fn grade_all(
         if let Some(cause) = pitfalls::repeated_ids(grader, &frame).filter(|_| of_rows) {
             return Err(Mistake::Answers(cause));
         }
-        if let Some(cause) = misfit(refusal, || grade(answers)).filter(|_| !lacks_column) {
-            let column = refusal
-                .column
-                .as_deref()
-                .and_then(|name| frame.column(name));
-            let is_constant = column.is_some_and(|column| {
-                refusal.row.is_none()
-                    && (1..frame.rows).all(|row| column.text(row) == column.text(0))
-            });
-            let metric = grader.metric().definition.name;
+        // Many metrics compare labels of any type with numbers, but a text in the sample hides whether this metric does.
+        let with_numbers = with_numbers(refusal, &frame, sample);
+        let of_numbers = with_numbers.map(|numbers| grader.grade(&frame, &numbers));
+        let has_numbers = matches!(of_numbers, Some(GradeOutcome::Score { .. }));
+        let refusal = match &of_numbers {
+            Some(GradeOutcome::Invalid(own)) if own.kind == RefusalKind::Answers => own,
+            _ => refusal,
+        };
+        let misfit = misfit(refusal, || grade(answers));
+        if let Some(cause) = misfit.filter(|_| !lacks_column && !has_numbers) {
             return Err(Mistake::Misfit {
-                metric,
+                metric: grader.metric().definition.name,
                 cause,
-                is_constant,
+                help: help_of_misfit(refusal, &frame),
             });
         }
+        // Ids of some answers may be missing for another reason, for example a condition in the query of the sample.
+        let other_ids = || pitfalls::ids_without_row(grader, &frame, sample);
+        let has_other_ids = of_rows && other_ids().is_some_and(|ids| ids.len() == frame.rows);
         return Err(match refusal.kind {
             RefusalKind::Answers => Mistake::Answers(cause),
             RefusalKind::Metric => Mistake::Metric(refusal.clone()),
-            _ => Mistake::Sample(cause),
+            _ if has_other_ids => Mistake::Sample {
+                cause: format!("its ids differ from those of the answers: {cause}"),
+                help: "select the sample and the answers from the same table".to_owned(),
+            },
+            _ => Mistake::Sample {
+                cause,
+                help: match (has_numbers, &refusal.column) {
+                    (true, Some(name)) => {
+                        format!("write numbers into the sample, for example `0.5 AS {name}`")
+                    }
+                    _ => "correct the sample or the rules".to_owned(),
+                },
+            },
         });
     }
     let header = sample.iter().position(|byte| *byte == b'\n');
@@ -332,6 +340,36 @@ fn misfit(refusal: &Refusal, of_answers: impl FnOnce() -> GradeOutcome) -> Optio
             }
             _ => None,
         },
+    }
+}
+
+/// Returns the sample submission with numbers in the column in which the metric rejected a text.
+fn with_numbers(refusal: &Refusal, answers: &Frame, sample: &[u8]) -> Option<Frame> {
+    let is_text = refusal.is_of_metric && refusal.kind == RefusalKind::Type;
+    let name = refusal.column.as_deref().filter(|_| is_text)?;
+    answers.column(name)?;
+    let mut frame = submission::parse(sample).ok()?;
+    let (rows, mut columns) = (frame.rows, frame.columns.iter_mut());
+    let column = columns.find(|column| column.name == name)?;
+    column.data = ColumnData::Float64(std::iter::repeat_n(0.5, rows).collect());
+    Some(frame)
+}
+
+/// Returns the suggestion for answers that the metric rejects with `refusal`.
+fn help_of_misfit(refusal: &Refusal, answers: &Frame) -> String {
+    let column = refusal.column.as_deref();
+    let column = column.and_then(|name| answers.column(name));
+    let texts = column.map(|column| (0..answers.rows).map(|row| column.text(row)));
+    let different: BTreeSet<_> = texts.into_iter().flatten().collect();
+    match (column, different.last()) {
+        (Some(_), _) if refusal.row.is_none() && different.len() == 1 => {
+            "use `stratify` or a larger `test_size` in the split, correct the output that contains the answers, or choose another metric".to_owned()
+        }
+        (Some(column), Some(Some(label))) if different.len() == 2 && label.parse::<f64>().is_err() => {
+            let (name, label) = (&column.name, label.replace('\'', "''"));
+            format!("write numbers into the answers, for example `{name} = '{label}' AS {name}`, or choose another metric")
+        }
+        _ => "choose a metric for such answers, or correct the output that contains them".to_owned(),
     }
 }
 
@@ -461,12 +499,9 @@ mod tests {
             Err(Mistake::Misfit {
                 metric,
                 cause,
-                is_constant,
-            }) => Err(format!(
-                "{metric}: {cause}{}",
-                if is_constant { " (constant)" } else { "" }
-            )),
-            Err(Mistake::Sample(cause)) => Err(format!("sample: {cause}")),
+                help,
+            }) => Err(format!("{metric}: {cause}; {help}")),
+            Err(Mistake::Sample { cause, help }) => Err(format!("sample: {cause}; {help}")),
         }
     }
 
@@ -497,8 +532,27 @@ mod tests {
         let (texts, numbers) = ("id,y\n1,a\n2,b\n", "id,y\n1,3\n2,4\n");
         let text = grade(r2(), texts, texts).unwrap_err();
         assert!(
-            text.starts_with("r2: column `y`, row 1: found `a`"),
+            text.starts_with("r2: column `y`, row 1: the answers contain `a`"),
             "{text}"
+        );
+        let (labels, halves) = ("id,y\n1,yes\n2,no\n", "id,y\n1,0.5\n2,0.5\n");
+        assert_eq!(grade(auc(), labels, halves).unwrap(), "[]");
+        let text = grade(auc(), labels, labels).unwrap_err();
+        let expected =
+            "found `yes`, expected a number; write numbers into the sample, for example `0.5 AS y`";
+        assert!(
+            text.starts_with("sample: ") && text.ends_with(expected),
+            "{text}"
+        );
+        for metric in ["log_loss", "brier", "average_precision"] {
+            let text = grade(section(json!({ metric: "y" })), labels, labels).unwrap_err();
+            assert!(text.starts_with(&format!("{metric}: ")), "{text}");
+            assert!(text.contains("for example `y = 'yes' AS y`"), "{text}");
+        }
+        let other_ids = grade(auc(), good, "id,y\n3,0.5\n4,0.5\n").unwrap_err();
+        assert!(
+            other_ids.contains("its ids differ from those of the answers"),
+            "{other_ids}"
         );
         let text = grade(r2(), texts, numbers).unwrap_err();
         assert!(

@@ -465,7 +465,7 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
                 .filter(|one| sample.contains(one) && !ids.contains(&one.as_str()) && is_read(one));
             scored.extend(predicted.cloned());
         }
-        found.extend(checked.published_answers(&answers.value, &scored));
+        found.extend(checked.published_answers(&answers.value, &sample.value, &scored));
     }
     found
 }

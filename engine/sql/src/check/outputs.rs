@@ -35,8 +35,15 @@ impl CheckedQueries<'_> {
     ///
     /// A public output reveals a column if the output has all rows of a table, and also contains the only value from which
     /// the column is computed. A public copy of the file from which this table is read also reveals the column.
-    pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
+    /// `sample` is the path of the sample submission.
+    pub fn published_answers(
+        &mut self,
+        answers: &str,
+        sample: &str,
+        names: &[String],
+    ) -> Vec<Diagnostic> {
         let checker = &mut self.0;
+        let sample = output(checker, sample).and_then(|output| rows_query(output));
         let Some(answers) = output(checker, answers).and_then(|output| rows_query(output)) else {
             return Vec::new();
         };
@@ -63,11 +70,25 @@ impl CheckedQueries<'_> {
             let published = bound.columns.iter().find_map(|column| {
                 let origin = checker.followed(trace.column(column.id)?);
                 let reveals = |of: &Vec<Origin>| of.iter().any(|one| origin.contains(one));
-                let answer = names.iter().zip(&origins).find(|(_, of)| reveals(of));
-                Some((&column.name, answer?.0))
+                let (answer, of) = names.iter().zip(&origins).find(|(_, of)| reveals(of))?;
+                let part = of.iter().find(|one| origin.contains(one));
+                let part = part.filter(|part| part.parts.len() > origin.parts.len());
+                let part = part.and_then(|part| part.parts.first());
+                Some((&column.name, answer, part.cloned()))
             });
-            if let Some((name, answer)) = published {
-                found.push(warning(path, name, answer, query.span));
+            if let Some((name, answer, part)) = published {
+                let rest = part.as_ref().and_then(|part| checker.other_part(part));
+                let of_sample = sample.map(|sample| &sample.tables);
+                let of_sample = of_sample.filter(|of_sample| **of_sample != answers.tables);
+                let of_sample = of_sample.filter(|_| answers.tables == query.tables);
+                let help = match (rest, of_sample.and_then(|tables| tables.first())) {
+                    (Some(rest), _) => format!("select the rows from `{rest}`"),
+                    (None, Some(table)) => {
+                        format!("select the answers from `{table}`, like the sample submission")
+                    }
+                    _ => format!("leave the column out, for example with `* EXCLUDE ({name})`"),
+                };
+                found.push(warning([path, name, answer], &help, query.span));
             }
         }
         found
@@ -83,7 +104,7 @@ fn copy_warning(path: &str, file: &str, column: &str, span: Span) -> Diagnostic 
     Diagnostic::warning(PUBLISHED, span, message).help(help)
 }
 
-fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
+fn warning([path, name, column]: [&str; 3], help: &str, span: Span) -> Diagnostic {
     let message = match name == column {
         true => format!("`public/{path}` contains the column `{column}` of the answers"),
         false => {
@@ -91,8 +112,7 @@ fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
         }
     };
     let help = format!(
-        "leave the column out, for example with `* EXCLUDE ({name})`; or, if this is intended, state why: \
-         `accepted: {{ {PUBLISHED}: REASON }}`"
+        "{help}; or, if this is intended, state why: `accepted: {{ {PUBLISHED}: REASON }}`"
     );
     Diagnostic::warning(PUBLISHED, span, message).help(help)
 }
@@ -144,6 +164,13 @@ fn keeps_rows(tree: &QueryTree) -> bool {
 }
 
 impl PipelineChecker<'_> {
+    /// Returns the other table of the split that creates the table `part`.
+    fn other_part(&self, part: &str) -> Option<&str> {
+        let table = self.pipeline.tables.iter().find(|one| one.has(part))?;
+        let mut names = table.names.iter().map(|name| name.value.as_str());
+        names.find(|name| *name != part)
+    }
+
     /// Returns whether a table is read from `file` or, if `file` is an archive, from one of its members.
     fn is_read_from(&self, table: &str, file: &str) -> bool {
         let mut tables = self.pipeline.tables.iter();
