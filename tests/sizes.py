@@ -20,7 +20,7 @@ BUDGETS = {
     "leaks": 8_127,
     "remote": 3_155,
     "report": 2_712,
-    "draft": 2_650,
+    "draft": 2_688,
     "serve": 1_392,
     "trust": 830,
     "experiments": 988,

@@ -78,6 +78,16 @@ fn drafts_fit_their_bundles() {
     let boxes = (0..20).fold(Archive::new().file("boxes.csv", boxes), |archive, at| {
         archive.file(&format!("photos/{at}.jpg"), format!("photo {at}"))
     });
+    let churn = table("day,churn,comment", &|at| {
+        let (day, churn) = (1 + at % 28, ["True", "False"][at % 2]);
+        format!("2024-01-{day:02},{churn},late {at} times")
+    });
+    let dated = table("species,tree,day", &|at| {
+        let (species, tree, day) = (["oak", "elm"][at % 2], at / 4, 1 + at % 28);
+        format!("{species},tree {tree},2024-01-{day:02}")
+    });
+    let visits = (0..60).map(|at| format!("P{},{},{}.5\n", at / 3, at % 3, at % 7));
+    let visits = format!("patient_id,visit,glucose\n{}", visits.collect::<String>());
     let of_table = |text: &str| Archive::new().file("train.csv", text);
     let cases: Vec<(Archive, &str, &str, &[&str])> = vec![
         (
@@ -251,6 +261,70 @@ fn drafts_fit_their_bundles() {
             &["# CHOOSE: only `c` is predicted; if `a`, `b` are targets, too"],
         ),
         (of_table(&yes), "", "", &["stratify: paid, test_size: 0.2"]),
+        (
+            of_table(&yes),
+            "--metric roc_auc",
+            "so the target is guessed by the position of its column; if this is wrong, name the target",
+            &["0.5 AS paid", "metric: { roc_auc: paid }"],
+        ),
+        (
+            of_table(&yes),
+            "--metric accuracy",
+            "so the target is guessed",
+            &["'no' AS paid"],
+        ),
+        (
+            of_table(&yes),
+            "--metric log_loss",
+            "the answers contain `no`, expected a number\n  help: metrics for this target are, for example, accuracy, f1, \
+             balanced_accuracy, cohen_kappa, average_precision_at_k; for other metrics, convert the labels to numbers in the query \
+             of the answers, for example `paid = 'yes' AS paid`",
+            &[],
+        ),
+        (
+            of_table(&churn),
+            "",
+            "the target is `churn`",
+            &["'True' AS churn"],
+        ),
+        (
+            of_table(&churn),
+            "--target churn --metric roc_auc",
+            "the rows of train.csv are split",
+            &["0.5 AS churn"],
+        ),
+        (
+            of_table(&dated),
+            "--id id",
+            "so the target is guessed",
+            &["EXCLUDE (species)"],
+        ),
+        (
+            of_table(&visits),
+            "--id patient_id",
+            "`patient_id` has 20 values in 60 rows, so it does not identify a row",
+            &["groups: patient_id", "- align: row_id"],
+        ),
+        (
+            layout(&|at| format!("p{at}.jpg"), &|at| {
+                format!("images/p{at}.{}", ["jpg", "JPG"][usize::from(at % 4 == 0)])
+            }),
+            "",
+            "labels.csv has 10 rows without a file in `images/*.{JPG,jpg}`; the names must be equal",
+            &["# CHOOSE: 10 rows of labelled without a file"],
+        ),
+        (
+            folders(["jpg", "png"]).file("labels.xlsx", "PK"),
+            "",
+            "labels.xlsx cannot be read as a table: it is a spreadsheet; convert it to CSV",
+            &["label"],
+        ),
+        (
+            Archive::new().file("d.csv.gz", "gzip"),
+            "",
+            "it is compressed; decompress it before you create the bundle",
+            &[],
+        ),
     ];
     for (number, (archive, choices, message, parts)) in cases.into_iter().enumerate() {
         let sandbox = Sandbox::new();

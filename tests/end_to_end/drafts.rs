@@ -611,7 +611,7 @@ fn drafts_report_ids_dates_and_names() {
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
-    let text = text.replace("  disjoint: train.store and test.store\n", "");
+    let text = text.replace("    - train.store and test.store\n", "");
     let cut = text.replace(
         "method: shuffle, groups: store, test_size: 0.1, seed: 0",
         "method: cut, by: day, from: 23.11.2023, format: '%d.%m.%Y'",

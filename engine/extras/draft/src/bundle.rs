@@ -195,6 +195,18 @@ fn is_hidden(path: &str) -> bool {
         .any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
+/// Returns the reason why a file that probably contains a table cannot be read.
+fn not_table(path: &str) -> NotTable {
+    let reason = match path.to_ascii_lowercase().rsplit_once('.')? {
+        (_, "xlsx" | "xls" | "ods") => "it is a spreadsheet; convert it to CSV",
+        (inner, "gz" | "bz2" | "xz" | "zst") if table::format(inner).is_some() => {
+            "it is compressed; decompress it before you create the bundle"
+        }
+        _ => return None,
+    };
+    Some(reason.to_owned())
+}
+
 fn sorted(found: FoundFiles) -> BundleContent {
     let mut bundle = BundleContent::default();
     let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
@@ -204,8 +216,11 @@ fn sorted(found: FoundFiles) -> BundleContent {
                 bundle.tables.push(table);
                 continue;
             }
-            Err(Some(reason)) => bundle.unreadable.push((path.clone(), reason)),
-            Err(None) => {}
+            Err(reason) => {
+                let reason = reason.or_else(|| not_table(&path));
+                let reason = reason.map(|reason| (path.clone(), reason));
+                bundle.unreadable.extend(reason);
+            }
         }
         let name = last_part(&path);
         let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);

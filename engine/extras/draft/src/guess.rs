@@ -12,6 +12,7 @@ use prep_spec::{FILE_COLUMNS, joined};
 use crate::bundle::{BundleContent, FileGroup};
 use crate::files::{RowFiles, matching};
 use crate::table::BundleTable;
+use crate::write::dates;
 
 /// Maximum number of classes in one-hot answers, which have a column for each class. Also the maximum number of labels in
 /// a column of lists.
@@ -65,6 +66,8 @@ pub(crate) struct TargetTable<'b> {
     /// The column that identifies a row, or a new column with the numbers of the rows.
     pub id: String,
     pub is_unique: bool,
+    /// The author's choice of the id, if several rows have the same value.
+    pub repeated: Option<String>,
     /// Whether the id is the number of the row, because no column identifies a row.
     pub is_numbered: bool,
     pub target: Target,
@@ -170,16 +173,16 @@ pub(crate) fn guess<'b>(
             ));
             return None;
         }
-        if choices.id.is_none() || choices.targets.is_empty() {
-            notes.push("no table has the columns of a sample submission, so the identifier and the target are guessed by the positions of columns".to_owned());
+        if choices.targets.is_empty() {
+            notes.push("no table has the columns of a sample submission, so the target is guessed by the position of its column; if this is wrong, name the target when you create the draft".to_owned());
         }
         by_place(table)
     });
+    let is_target_guessed = is_by_place && choices.targets.is_empty();
     let split = match rows {
         Some(rows) => {
             let mut rows = rows.with(choices);
-            let is_guessed = is_by_place && choices.targets.is_empty();
-            rows.other_targets = other_targets(&rows).filter(|_| is_guessed);
+            rows.other_targets = other_targets(&rows).filter(|_| is_target_guessed);
             // A cell of another column may name a file, too, but only if it is a text.
             let mut others: Vec<_> = rows.table.columns.iter().collect();
             others.retain(|one| one.kind == ColumnType::Text && !rows.target.has(&one.name));
@@ -259,6 +262,7 @@ impl<'b> TargetTable<'b> {
         TargetTable {
             table,
             is_unique: false,
+            repeated: None,
             is_numbered: id.is_none(),
             id: id.unwrap_or_default(),
             target,
@@ -276,12 +280,12 @@ impl<'b> TargetTable<'b> {
             true => self.target,
             false => Target::Columns(choices.targets.clone()),
         };
+        let is_repeated = |id: &&String| table.texts(id).is_some() && !is_unique(table, id);
+        let repeated = choices.id.as_ref().filter(is_repeated);
         let id = match &choices.id {
-            Some(id) => Some(id.clone()),
-            None if self.is_numbered || target.has(&self.id) => {
-                identifier(table, table.names().filter(|name| !target.has(name))).cloned()
-            }
-            None => Some(self.id),
+            Some(id) if repeated.is_none() => Some(id.clone()),
+            None if !self.is_numbered && !target.has(&self.id) => Some(self.id),
+            _ => identifier(table, table.names().filter(|name| !target.has(name))).cloned(),
         };
         let is_numbered = id.is_none();
         let id = id.unwrap_or_else(|| row_number(table));
@@ -300,10 +304,11 @@ impl<'b> TargetTable<'b> {
         let is_unique = is_numbered || is_unique(table, &id);
         // If ids repeat, the rows with the same id are a group.
         let group = match is_unique {
-            true => group(table, &id, &target),
+            true => repeated.cloned().or_else(|| group(table, &id, &target)),
             false => Some(id.clone()),
         };
         TargetTable {
+            repeated: repeated.cloned(),
             is_unique,
             is_numbered,
             group,
@@ -359,15 +364,14 @@ impl<'b> TargetTable<'b> {
 
     /// Returns a sentence about an id that does not identify a row.
     pub fn repeated_id(&self) -> Option<String> {
-        let values = self.table.texts(&self.id).filter(|_| !self.is_unique)?;
+        let id = Some(&self.id).filter(|_| !self.is_unique);
+        let name = self.repeated.as_ref().or(id)?;
+        let values = self.table.texts(name)?;
         let different: BTreeSet<&Option<&str>> = values.iter().collect();
         (different.len() < values.len()).then(|| {
             let count = units::count(different.len() as u64, "value");
             let rows = units::count(values.len() as u64, "row");
-            format!(
-                "`{}` has {count} in {rows}, so it does not identify a row",
-                self.id
-            )
+            format!("`{name}` has {count} in {rows}, so it does not identify a row")
         })
     }
 
@@ -389,6 +393,13 @@ impl<'b> TargetTable<'b> {
             ));
         }
         notes.extend(self.repeated_id());
+        for files in self.files.iter().filter(|files| files.missing > 0) {
+            let rows = units::count(files.missing as u64, "row");
+            let pattern = &files.files.pattern;
+            notes.push(format!(
+                "{path} has {rows} without a file in `{pattern}`; the names must be equal, including upper and lower case"
+            ));
+        }
         notes.extend(self.other_targets.clone());
         let mut columns = self.target.columns().into_iter();
         if columns.any(|name| label_lists(self.table, name).is_some()) {
@@ -666,11 +677,21 @@ fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t Stri
     let other = || table.names().rfind(is_other);
     let is_list = |name: &&String| is_other(name) && label_lists(table, name).is_some();
     let lists = table.names().rfind(is_list);
-    usual
-        .copied()
-        .or(lists)
-        .or(names.last().copied())
-        .or_else(other)
+    // If several columns are equally likely, the last one is returned.
+    let names = names.iter();
+    let likely = names.max_by_key(|name| !is_unlikely_target(table, name));
+    usual.copied().or(lists).or(likely.copied()).or_else(other)
+}
+
+/// Returns whether a column contains dates, different texts, or names of groups such as `Clinic 7`.
+fn is_unlikely_target(table: &BundleTable, name: &str) -> bool {
+    let kind = table.column(name).map(|column| column.kind);
+    let texts = table.texts(name).unwrap_or_default();
+    let different: BTreeSet<&str> = texts.iter().copied().flatten().collect();
+    let is_numbered = |text: &&str| text.ends_with(|c: char| c.is_ascii_digit());
+    let is_free = different.len() * 2 > texts.len() || different.iter().all(is_numbered);
+    let is_unlikely = (different.len() >= MIN_GROUPS && is_free) || dates(table, name).is_some();
+    is_group_name(name) || (kind == Some(ColumnType::Text) && is_unlikely)
 }
 
 /// Returns the column that names groups of rows, such as `patient_id`: it has a common name for groups, and repeated values.

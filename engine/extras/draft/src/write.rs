@@ -3,7 +3,7 @@
 //! A template contains the names of values in braces. It contains all lines that any draft needs: a line is omitted if it
 //! names a value that this draft does not have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
 use prep_failure::units;
@@ -54,8 +54,8 @@ impl TemplateValues {
         self.add_if(!lines.is_empty(), name, lines.trim_end());
     }
 
-    /// Adds a metric. If the metric gave the sample submission no score, `misfit` is the reason. `usual` lists metrics
-    /// that fit the target, and `is_whole` states whether all answers are known.
+    /// Adds a metric. If the metric gave the sample submission no score, `misfit` is the reason, and `help` the suggestion.
+    /// `is_whole` states whether all answers are known.
     ///
     /// # Errors
     /// Fails if the metric cannot give the sample submission a score, even with other parameters and with further
@@ -65,7 +65,7 @@ impl TemplateValues {
         name: &str,
         metric: MetricDraft,
         misfit: Option<Misfit>,
-        (usual, is_whole): (&str, bool),
+        (help, is_whole): (&str, bool),
     ) -> Result<(), DraftError> {
         let is_final = |misfit: &Misfit| {
             let is_certain = is_whole || misfit.refusal.kind != RefusalKind::Answers;
@@ -77,7 +77,7 @@ impl TemplateValues {
                 return Err(DraftError::Misfit {
                     metric: name.to_owned(),
                     cause: misfit.refusal.to_string(),
-                    help: format!("metrics for this target are, for example, {usual}"),
+                    help: help.to_owned(),
                 });
             }
             Some(_) => MAY_REJECT,
@@ -234,8 +234,10 @@ impl RowsWriter<'_> {
         let others = self.others(bundle, sample);
         let values = &mut self.values;
         values.add_lines("others", &others);
-        if let Some((column, date, format)) = dates(rows) {
-            values.add("date_column", yaml(column));
+        let mut names = table.names().filter(|name| !rows.target.has(name));
+        let of_column = |name: &String| Some((name.clone(), dates(table, name)?));
+        if let Some((column, (date, format))) = names.find_map(of_column) {
+            values.add("date_column", yaml(&column));
             values.add("date", date);
             values.add("date_format", format);
         }
@@ -555,13 +557,23 @@ impl RowsWriter<'_> {
         let selected = [first.as_str(), &arguments];
         let name = wished.unwrap_or(usual);
         let metric = MetricDraft::new(name, selected, columns)?;
-        let mut misfit = wished.and_then(|_| misfit(rows, &metric, is_class));
-        if misfit.is_some() && !is_class && self::misfit(rows, &metric, true).is_none() {
+        // Some metrics compare numbers with two labels of any type.
+        let larger = columns.first().and_then(|first| larger_label(table, first));
+        let is_number = is_class && is_single && larger.is_some();
+        let mut misfit = wished.and_then(|_| misfit(rows, &metric, is_class && !is_number));
+        is_class &= wished.is_none() || !is_number || misfit.is_some();
+        if misfit.is_some() && self::misfit(rows, &metric, true).is_none() {
             (is_class, misfit) = (true, None);
         }
-        let fitting = (&*format!("{usual}, {others}"), table.is_whole);
-        values.add_metric(name, metric, misfit, fitting)?;
-        let others = fitting.0.split(", ").filter(|other| *other != name);
+        let fitting = format!("{usual}, {others}");
+        let mut help = format!("metrics for this target are, for example, {fitting}");
+        if let Some(label) = larger.filter(|_| is_number) {
+            help += &format!(
+                "; for other metrics, convert the labels to numbers in the query of the answers, for example `{first} = {label} AS {first}`"
+            );
+        }
+        values.add_metric(name, metric, misfit, (&help, table.is_whole))?;
+        let others = fitting.split(", ").filter(|other| *other != name);
         values.add("other_metrics", others.collect::<Vec<_>>().join(", "));
         let is_ungraded = !is_single && !prep_grade::takes_several_columns(name);
         let ungraded = || {
@@ -594,24 +606,18 @@ const DATE_FORMATS: [(&str, [usize; 3]); 5] = [
     ("%m/%d/%Y", [2, 0, 1]),
 ];
 
-/// Returns the first column of dates, the date at which the last tenth of the rows begins, and the key `format`. The
-/// key is empty if the dates need no format.
-fn dates<'t>(rows: &'t TargetTable<'_>) -> Option<(&'t String, String, String)> {
-    let of_column = |name: &'t String| {
-        let texts = rows.table.texts(name)?.into_iter();
-        let texts: Vec<&str> = texts.collect::<Option<_>>()?;
-        DATE_FORMATS.iter().find_map(|(format, places)| {
-            let dates = texts.iter().map(|text| date(text, format, *places));
-            let mut dates: Vec<_> = dates.collect::<Option<_>>()?;
-            dates.sort_unstable();
-            let (_, date) = dates.get(dates.len() * 9 / 10)?;
-            let has_format = places != &[0, 1, 2];
-            let key = has_format.then(|| format!(", format: '{format}'"));
-            Some((name, (*date).to_owned(), key.unwrap_or_default()))
-        })
-    };
-    let mut names = rows.table.names().filter(|name| !rows.target.has(name));
-    names.find_map(of_column)
+/// Returns the date at which the last tenth of the rows begins, and the key `format`. The key is empty if the dates need no
+/// format. Returns `None` if the column does not contain dates.
+pub(crate) fn dates(table: &BundleTable, name: &str) -> Option<(String, String)> {
+    let texts: Vec<&str> = table.texts(name)?.into_iter().collect::<Option<_>>()?;
+    DATE_FORMATS.iter().find_map(|(format, places)| {
+        let dates = texts.iter().map(|text| date(text, format, *places));
+        let mut dates: Vec<_> = dates.collect::<Option<_>>()?;
+        dates.sort_unstable();
+        let (_, date) = dates.get(dates.len() * 9 / 10)?;
+        let key = (places != &[0, 1, 2]).then(|| format!(", format: '{format}'"));
+        Some(((*date).to_owned(), key.unwrap_or_default()))
+    })
 }
 
 /// Parses a date. Returns year, month and day, and the text of the date. Only a text that begins with the year may continue
@@ -694,8 +700,8 @@ fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
         table.texts(name)?.into_iter().flatten().find(is_short)
     };
     match target_kind(table, name) {
-        TargetKind::Binary if is_class => first().unwrap_or("0").to_owned(),
-        TargetKind::Binary => "0.5".to_owned(),
+        TargetKind::Binary | TargetKind::Classes if !is_class => "0.5".to_owned(),
+        TargetKind::Binary => first().unwrap_or("0").to_owned(),
         TargetKind::Numbers => "0.0".to_owned(),
         TargetKind::Classes | TargetKind::Other => {
             match table.column(name).map(|column| column.kind) {
@@ -705,6 +711,14 @@ fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
             }
         }
     }
+}
+
+/// Returns the larger label of a column with exactly two labels, as an SQL constant.
+fn larger_label(table: &BundleTable, name: &str) -> Option<String> {
+    let texts = table.texts(name)?.into_iter().flatten();
+    let different: BTreeSet<&str> = texts.collect();
+    let last = different.last().filter(|_| different.len() == 2);
+    last.map(|label| sql_text(label))
 }
 
 fn check_column(name: &str) -> String {
@@ -757,7 +771,8 @@ fn files_values(
         placeholder: answers[0].to_owned(),
     };
     let misfit = metric.and_then(|_| trial::misfit(&draft, "path", &[labels], false));
-    values.add_metric(name, draft, misfit, ("accuracy, f1", true))?;
+    let help = "metrics for this target are, for example, accuracy, f1";
+    values.add_metric(name, draft, misfit, (help, true))?;
     Ok(values)
 }
 
