@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::credentials::{CredentialsError, KaggleCredentials};
 use crate::free_space;
+use crate::wire::proxy::{Proxy, ProxyRefusal};
 
 /// The reason why a bundle was not fetched.
 #[derive(Debug, Error)]
@@ -168,13 +169,17 @@ pub enum FetchError {
         host: String,
         fault: CertificateFault,
     },
-    #[error("the proxy {proxy} does not connect to {host}: {cause}")]
+    #[error("the proxy {} does not connect to {host}: {refusal}", .proxy.address)]
     Proxy {
         host: String,
-        proxy: String,
-        cause: &'static str,
+        proxy: Proxy,
+        refusal: ProxyRefusal,
     },
-    #[error("{variable} is `{value}`, which is not the address of an http or https proxy")]
+    #[error("KAGGLE_API_ENDPOINT {cause}")]
+    Endpoint { cause: &'static str },
+    #[error(
+        "{variable} is `{value}`, which is not the address of an http or https proxy with a valid port"
+    )]
     ProxyAddress {
         variable: &'static str,
         value: String,
@@ -308,18 +313,18 @@ impl FetchError {
                 "install the root certificates of the system (Debian: `apt install ca-certificates`), or set SSL_CERT_FILE".into()
             }
             FetchError::Certificate { fault, .. } => fault.remedy().into(),
-            FetchError::Proxy { .. } => {
-                "permit this host in the proxy, check that the proxy can reach it, write user and password into HTTPS_PROXY (http://USER:PASSWORD@HOST:PORT), or \
-                 exclude the host with NO_PROXY"
-                    .into()
-            }
+            FetchError::Proxy { proxy, refusal, .. } => refusal.remedy(proxy.variable).into(),
+            FetchError::Endpoint { .. } => "unset KAGGLE_API_ENDPOINT, or set it to an https URL without user and password".into(),
             FetchError::ProxyAddress { variable, .. } => {
                 format!("set {variable} to an address such as http://proxy.lab.org:3128, or unset it; SOCKS proxies are not supported").into()
             }
-            FetchError::CertificateFile { variable, .. } => format!(
-                "set {variable} to PEM files with the certificates of the trusted authorities (CA), or unset {variable}"
-            )
-            .into(),
+            FetchError::CertificateFile { variable, .. } => {
+                let what = match *variable {
+                    "SSL_CERT_DIR" => "directories of PEM files",
+                    _ => "a PEM file",
+                };
+                format!("set {variable} to {what} with the certificates of the trusted authorities (CA), or unset {variable}").into()
+            }
             FetchError::NoValidator { .. } => "download the entire file".into(),
             FetchError::NoFile { .. } => {
                 "correct the address of the file in the pipeline".into()
@@ -336,9 +341,12 @@ impl FetchError {
                 "try another network: something between the server and this machine may change bytes".into(),
             ),
             FetchError::KeepsChanging { .. } => "run again later".into(),
-            FetchError::GaveUp { cause, .. } if cause.unanswered().is_some() => {
-                "check the network connection, the address and HTTPS_PROXY; this host has not answered yet".into()
-            }
+            FetchError::GaveUp { cause, .. } if cause.unanswered().is_some() => match cause {
+                Trouble::Unreachable { variable: Some(variable), .. } => {
+                    format!("check the network connection and {variable}; this host has not answered yet").into()
+                }
+                _ => "check the network connection and the address; this host has not answered yet".into(),
+            },
             FetchError::GaveUp { kept, .. } => Remedy::Words(kept.clone()),
             FetchError::NoSpace { .. } => {
                 "free some disk space and run again; the download then continues from the `.partial` file".into()
@@ -361,6 +369,7 @@ impl FetchError {
             | FetchError::Io { .. }
             | FetchError::Disk { .. }
             | FetchError::Setup { .. }
+            | FetchError::Endpoint { .. }
             | FetchError::Certificates { .. }
             | FetchError::CertificateFile { .. }
             | FetchError::ProxyAddress { .. }
@@ -398,6 +407,8 @@ pub enum Trouble {
     Unreachable {
         /// The host, and the proxy, if there is one.
         host: String,
+        /// The variable that names the proxy, if there is one.
+        variable: Option<&'static str>,
         cause: String,
         /// Time since the first request to the host. `None` if the host has answered a request.
         unanswered: Option<Duration>,
@@ -409,11 +420,11 @@ pub enum Trouble {
         fault: CertificateFault,
     },
     /// The request is not repeated, because the proxy would refuse again.
-    #[error("the proxy {proxy} does not connect to {host}: {cause}")]
+    #[error("the proxy {} does not connect to {host}: {refusal}", .proxy.address)]
     Proxy {
         host: String,
-        proxy: String,
-        cause: &'static str,
+        proxy: Proxy,
+        refusal: ProxyRefusal,
     },
     #[error("the connection to {host} broke at byte {offset}: {cause}")]
     Broken {
@@ -578,9 +589,14 @@ pub(crate) fn rejected_certificate(
     })
 }
 
-/// Returns the causes of a transport error without its URL, which may contain a signature.
+/// Returns the first cause of a transport error. The errors above it describe the HTTP library, and the URL of a request,
+/// which may contain a signature.
 pub(crate) fn transport_cause(error: reqwest::Error) -> String {
-    prep_core::chain(&error.without_url())
+    let error = error.without_url();
+    let cause = prep_core::causes(&error).last();
+    let message = cause.map(ToString::to_string).unwrap_or_default();
+    let (words, _) = message.split_once(" (os error ").unwrap_or((&message, ""));
+    words.to_owned()
 }
 
 /// A longer message of a server is truncated to this length.

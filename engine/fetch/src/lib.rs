@@ -86,6 +86,6 @@ pub use network::{LazyNetwork, Network};
 pub use options::{Clock, DownloadOptions, ENDPOINT, WaitReport, Watcher};
 pub use prep_cache::free_space;
 pub use wire::calls::Protocol;
-pub use wire::proxy::Proxies;
+pub use wire::proxy::{Proxies, Proxy, ProxyRefusal};
 pub use wire::queries::{Account, DataFile, DataSummary};
 pub use wire::shared::check_certificates;

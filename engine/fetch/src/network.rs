@@ -43,7 +43,7 @@ impl Network {
     /// Creates a handle without opening a connection.
     ///
     /// # Errors
-    /// [`FetchError::Setup`] if the endpoint is not a URL, or if the system has no certificates.
+    /// [`FetchError::Endpoint`] if the endpoint is not a URL, [`FetchError::Certificates`] if the system has no certificates.
     pub fn new(
         options: DownloadOptions,
         credentials: impl Into<FoundCredentials>,

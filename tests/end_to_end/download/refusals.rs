@@ -68,14 +68,14 @@ fn proxy(answer: &'static str) -> String {
 #[test]
 fn a_proxy_that_refuses_is_an_error_at_once() {
     let sandbox = Sandbox::new();
-    let refused = "the proxy http://127.0.0.1:";
+    let refused = "it answered CONNECT with an error status, or not with HTTP";
     for (scheme, answer, code, message) in [
         ("http", "HTTP/1.1 403 Forbidden\r\n\r\n", 7, refused),
         (
             "http",
             "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
             7,
-            "(407)",
+            "it rejects the user name and the password (407)",
         ),
         ("http", "<html>no</html>\r\n\r\n", 7, refused),
         ("foo", "", 6, "HTTPS_PROXY is `***@127.0.0.1:"),
@@ -93,6 +93,62 @@ fn a_proxy_that_refuses_is_an_error_at_once() {
             for part in ["trying again", "hush"] {
                 assert!(!shown.contains(part), "{verb:?} {answer}: {shown}");
             }
+        }
+    }
+}
+
+/// The message names the proxy that did not answer and the variable that is in use, and no part of the HTTP library.
+#[test]
+fn unusable_addresses_name_their_variable() {
+    let sandbox = Sandbox::new();
+    let https = "KAGGLE_API_ENDPOINT, or set it to an https URL";
+    for (variable, value, parts) in [
+        (
+            "ALL_PROXY",
+            "http://127.0.0.1:9",
+            [
+                "no connection to the proxy http://127.0.0.1:9: Connection refused",
+                "and ALL_PROXY;",
+            ],
+        ),
+        (
+            "https_proxy",
+            "http://127.0.0.1:99999",
+            [
+                "https_proxy is `http://127.0.0.1:99999`",
+                "with a valid port",
+            ],
+        ),
+        (
+            "KAGGLE_API_ENDPOINT",
+            "http://127.0.0.1:9",
+            [
+                "no connection to 127.0.0.1:9: Connection refused",
+                "connection and the address;",
+            ],
+        ),
+        (
+            "KAGGLE_API_ENDPOINT",
+            "kaggle",
+            ["KAGGLE_API_ENDPOINT is not an http", https],
+        ),
+        (
+            "KAGGLE_API_ENDPOINT",
+            "http://a.com",
+            ["KAGGLE_API_ENDPOINT uses plain http", https],
+        ),
+    ] {
+        let mut command = sandbox.command(&["doctor"]);
+        command
+            .env("KAGGLE_API_TOKEN", "token")
+            .env(variable, value);
+        let ended = CommandResult::of(&mut command);
+        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        for part in parts {
+            assert!(shown.contains(part), "{variable}={value}: {shown}");
+        }
+        for part in ["client error", "os error", "HTTPS_PROXY"] {
+            assert!(!shown.contains(part), "{variable}={value}: {shown}");
         }
     }
 }

@@ -320,7 +320,10 @@ fn credentials(session: &CliSession, are_optional: bool, findings: &mut Findings
 /// Reports the proxy of connections to Kaggle. Checks whether its address and the certificates are valid.
 fn connection(session: &CliSession, findings: &mut Findings) {
     match session.places.proxies().find(&session.kaggle.endpoint) {
-        Ok(Some(proxy)) => findings.add(CheckResult::new("proxy", Health::Unverified, proxy)),
+        Ok(Some(proxy)) => {
+            let text = format!("{} ({})", proxy.address, proxy.variable);
+            findings.add(CheckResult::new("proxy", Health::Unverified, text));
+        }
         Ok(None) => {}
         Err(error) => findings.failed("proxy", error),
     }

@@ -170,7 +170,7 @@ impl Endpoint {
         text: &str,
         rpc: Option<&str>,
         first: Protocol,
-    ) -> Result<Endpoint, String> {
+    ) -> Result<Endpoint, &'static str> {
         let mut rest = address(text)?;
         let is_official = is_of_kaggle(&rest);
         if is_official
@@ -229,22 +229,18 @@ fn is_of_kaggle(url: &Url) -> bool {
     url.scheme() == "https" && url.port().is_none() && url.host_str().is_some_and(is_host)
 }
 
-fn address(text: &str) -> Result<Url, String> {
-    let url: Url = text
-        .trim_end_matches('/')
-        .parse()
-        .map_err(|error| format!("the endpoint is not a URL: {error}"))?;
+/// Returns the URL of an API. The error continues a sentence about the setting.
+fn address(text: &str) -> Result<Url, &'static str> {
+    let url = text.trim_end_matches('/').parse::<Url>();
+    let url = url.map_err(|_| "is not an http or https URL")?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err("the endpoint is not an http or https URL".into());
+        return Err("is not an http or https URL");
     }
     if !is_private(&url) {
-        return Err(
-            "the endpoint uses plain http, which would expose the credentials to the network; use https"
-                .into(),
-        );
+        return Err("uses plain http, which would expose the credentials to the network");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("the endpoint contains a user or password; remove them from the URL".into());
+        return Err("contains a user or password");
     }
     Ok(url)
 }

@@ -78,8 +78,16 @@ impl Retry {
             Trouble::Certificate { host, fault } => {
                 return Err(FetchError::Certificate { host, fault });
             }
-            Trouble::Proxy { host, proxy, cause } => {
-                return Err(FetchError::Proxy { host, proxy, cause });
+            Trouble::Proxy {
+                host,
+                proxy,
+                refusal,
+            } => {
+                return Err(FetchError::Proxy {
+                    host,
+                    proxy,
+                    refusal,
+                });
             }
             trouble => trouble,
         };
@@ -251,6 +259,7 @@ mod tests {
     fn unreachable(seconds: Option<u64>) -> Trouble {
         Trouble::Unreachable {
             host: "h".into(),
+            variable: None,
             cause: "c".into(),
             unanswered: seconds.map(Duration::from_secs),
         }

@@ -22,7 +22,7 @@ use crate::error::{FetchError, Trouble, rejected_certificate, transport_cause};
 use crate::options::{DownloadOptions, REPORT_SILENCE_AFTER, WaitReport};
 use crate::wire::calls::Endpoint;
 use crate::wire::location::{Addresses, host};
-use crate::wire::proxy::refusal;
+use crate::wire::proxy::{ProxyRefusal, is_tunnel_error};
 use crate::wire::retry::RateLimit;
 
 /// The timeout is short, so that an unreachable host is reported soon.
@@ -57,7 +57,8 @@ impl Shared {
     ) -> Result<Shared, FetchError> {
         let setup = |cause: String| FetchError::Setup { cause };
         let rpc = options.rpc_endpoint.as_deref();
-        let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol).map_err(setup)?;
+        let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol)
+            .map_err(|cause| FetchError::Endpoint { cause })?;
         if let Some(proxies) = &options.proxies {
             proxies.find(&options.endpoint)?;
         }
@@ -237,22 +238,31 @@ pub(crate) async fn send(
             }
             let unanswered = failed(&host);
             let proxies = shared.options.proxies.as_ref();
-            Err(
-                match (proxies.and_then(|all| all.of(url)), refusal(&error)) {
+            let proxy = proxies.and_then(|all| all.of(url));
+            let host = match &proxy {
+                Some(proxy) => match ProxyRefusal::of(&error, proxy) {
                     // If the proxy has connected to this host before, it may do so again. Then the failure is temporary.
-                    (Some(proxy), Some(cause)) if unanswered.is_some() => {
-                        Trouble::Proxy { host, proxy, cause }
+                    Some(refusal) if unanswered.is_some() => {
+                        let proxy = proxy.clone();
+                        return Err(Trouble::Proxy {
+                            host,
+                            proxy,
+                            refusal,
+                        });
                     }
-                    (proxy, _) => Trouble::Unreachable {
-                        host: match proxy {
-                            Some(proxy) => format!("{host} through the proxy {proxy}"),
-                            None => host,
-                        },
-                        cause: transport_cause(error),
-                        unanswered,
-                    },
+                    _ if is_tunnel_error(&error, "failed to create underlying connection") => {
+                        format!("the proxy {}", proxy.address)
+                    }
+                    _ => format!("{host} through the proxy {}", proxy.address),
                 },
-            )
+                None => host,
+            };
+            Err(Trouble::Unreachable {
+                host,
+                variable: proxy.map(|proxy| proxy.variable),
+                cause: transport_cause(error),
+                unanswered,
+            })
         }
         Some(Err(_)) | None => Err(Trouble::Stalled {
             unanswered: failed(&host),
