@@ -509,8 +509,39 @@ fn unusable_certificates_are_an_error() {
             let named = format!("{variable} names {}, which {reason}", path.display());
             assert!(shown.contains(&named), "{shown}");
             assert!(shown.contains(&format!("unset {variable}")), "{shown}");
+            let help = format!("set {variable} to directories");
+            assert_eq!(shown.contains(&help), variable == "SSL_CERT_DIR", "{shown}");
         }
     }
+}
+
+/// `prep doctor` reports missing directories and unexpanded paths of settings.
+#[test]
+fn doctor_checks_the_directories_of_settings() {
+    let sandbox = Sandbox::new();
+    let doctor = |variable: &str, value: &str| {
+        let mut command = sandbox.command(&["doctor", "--offline"]);
+        CommandResult::of(
+            command
+                .env("KAGGLE_API_TOKEN", "token")
+                .env(variable, value),
+        )
+    };
+    for name in ["source", "descriptions", "packs"] {
+        let variable = format!("PREP_{}", name.to_uppercase());
+        let found = doctor(&variable, "missing").code(4);
+        found.stdout_has(&[&format!("missing ({variable}) is not a directory")]);
+    }
+    for path in ["$HOME/x", "~user/x"] {
+        let found = doctor("PREP_SOURCE", path).code(2);
+        found.stderr_has(&[&format!(
+            "`source` is `{path}`, but prep expands no variables"
+        )]);
+    }
+    sandbox.write("prep.toml", "source = \"\"\n");
+    doctor("A", "b")
+        .code(2)
+        .stderr_has(&["contains an empty path"]);
 }
 
 /// Without a request, `doctor` cannot know whether a proxy or credentials work.
@@ -527,7 +558,7 @@ fn doctor_marks_settings_that_no_request_has_used() {
     let found = doctor("http://127.0.0.1:9").code(0);
     found.stdout_has(&[
         "credentials  unverified  KAGGLE_API_TOKEN",
-        "proxy        unverified  http://127.0.0.1:9",
+        "proxy        unverified  http://127.0.0.1:9 (HTTPS_PROXY)",
     ]);
     let found = doctor("socks5://127.0.0.1:9").code(6);
     found.stdout_has(&["SOCKS proxies are not supported"]);

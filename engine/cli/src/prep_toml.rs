@@ -364,6 +364,10 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
     .into_iter()
     .flatten()
     {
+        if value.as_os_str().is_empty() {
+            let message = format!("{} contains an empty path", path.display());
+            return Err(CliError::usage(message).help("name a directory, or remove the line"));
+        }
         *value = match (value.strip_prefix("~"), home) {
             (Ok(inner), Some(home)) => home.join(inner),
             _ => normalized(&dir.join(&*value)),

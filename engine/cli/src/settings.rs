@@ -133,9 +133,24 @@ impl Chooser<'_> {
         key: fn(&ConfigFile) -> &Option<PathBuf>,
     ) -> Result<Option<PathBuf>, CliError> {
         let parse = |text| Ok(PathBuf::from(text));
-        self.choose(name, option.cloned(), (variable, parse), |file| {
+        let found = self.choose(name, option.cloned(), (variable, parse), |file| {
             key(file).clone()
-        })
+        })?;
+        let is_expanded = |part: std::path::Component| {
+            let part = part.as_os_str().as_encoded_bytes();
+            !matches!(part.first(), Some(b'$' | b'~'))
+        };
+        match found {
+            Some(path) if !path.components().all(is_expanded) && !path.exists() => {
+                let message = format!(
+                    "`{name}` is `{}`, but prep expands no variables",
+                    path.display()
+                );
+                Err(CliError::usage(message)
+                    .help("write the path in full; in prep.toml, it may start with `~/`"))
+            }
+            found => Ok(found),
+        }
     }
 }
 

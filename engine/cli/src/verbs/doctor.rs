@@ -139,6 +139,7 @@ impl DoctorArgs {
         for finding in doctor::file_systems(&session.settings) {
             findings.add(finding);
         }
+        self.directories(session, &mut findings);
         match session.catalog() {
             Ok(catalog) => {
                 for finding in doctor::prepared_data(&session.settings, &catalog) {
@@ -163,6 +164,26 @@ impl DoctorArgs {
             true => Exit::Interrupted,
             false => Exit::combine(findings.exits),
         })
+    }
+
+    /// Checks that the directories of the settings exist. The directories that `prep` creates need not exist.
+    fn directories(&self, session: &CliSession, findings: &mut Findings) {
+        let remembered = &session.remembered;
+        for (name, dir) in [
+            ("source", self.source.or_setting(session)),
+            ("descriptions", remembered.descriptions.as_deref()),
+            ("packs", session.settings.packs.as_deref()),
+        ] {
+            let is_set = name == "source" || session.places.origin(name) != "default";
+            if let Some(dir) = dir.filter(|dir| is_set && !dir.is_dir()) {
+                let text = match session.places.origin(name) {
+                    "default" => format!("{} is not a directory", dir.display()),
+                    origin => format!("{} ({origin}) is not a directory", dir.display()),
+                };
+                let finding = CheckResult::new(name, Health::Error, text).failure(Failure::Input);
+                findings.add(finding.help("create the directory, or correct the setting"));
+            }
+        }
     }
 
     /// Checks the bundles and the disk space. Also returns whether a bundle has to be downloaded.
