@@ -79,6 +79,7 @@ const CASES: &[(&[&str], &[&str])] = &[
     ),
     (&["remove", "sp"], &["spaceship-titanic"]),
     (&["remove", "own"], &[]),
+    (&["remove", "spaceship-titanic", "sp"], &[]),
     (&["pack", "add", "ya"], &["yard"]),
     // A source is a directory.
     (&["run", "--source", "ya"], &["yard"]),
@@ -156,7 +157,8 @@ fn shells_quote_the_paths_that_they_complete() {
     fs::create_dir_all(sandbox.path("home/bundles of Ann")).expect("a directory");
     std::os::unix::fs::symlink(program, sandbox.path("bin/prep")).expect("a link");
     sandbox.write("my file.csv", "id\n");
-    let keys = "prep grade spaceship-titanic my\\ f\t\nprep plan --source ~/bun\t\nexit\n";
+    sandbox.write("prep.toml", "[remote]\nurl = \"file:///tmp/team x\"\n");
+    let keys = "prep grade spaceship-titanic my\\ f\t\nprep plan --source ~/bun\t\nprep plan --remote file:///tmp/te\t\nexit\n";
     for (shell, set_up) in [
         ("bash --norc", "source <(prep completions bash)\n"),
         (
@@ -185,7 +187,7 @@ fn shells_quote_the_paths_that_they_complete() {
                 format!("{}:/usr/bin:/bin", sandbox.path("bin").display()),
             );
         let shown = CommandResult::of(&mut command).stdout;
-        for expected in [r"my\ file.csv", r"~/bundles\ of\ Ann"] {
+        for expected in [r"my\ file.csv", r"~/bundles\ of\ Ann", r"/tmp/team\ x"] {
             assert!(shown.contains(expected), "{shell}: {shown}");
         }
     }
@@ -220,6 +222,8 @@ fn manual_pages_have_sections_and_describe_all_options() {
         let refers = page.contains("\nprep(1): exit codes, environment variables, files\n");
         assert_eq!(refers, !path.ends_with("prep.1"), "{page}");
         assert!(!page.contains("EXTRA"), "{page}");
+        let headings = page.lines().filter(|line| line.starts_with(".SH "));
+        assert!(headings.map(str::len).max() < Some(40), "{page}");
         // A page with this text has an option without a description.
         assert!(!page.contains("\n\n.TP"), "{page}");
         assert_eq!(

@@ -242,15 +242,15 @@ fn sets(session: &CliSession) -> Found {
 }
 
 fn ids_with_data(session: &CliSession) -> Found {
-    let (catalog, settings) = (session.catalog()?, &session.settings);
+    let settings = &session.settings;
     let variants = settings.variants();
     let has_data = |id: &str| {
         let mut directories = variants.iter().map(|variant| settings.data_dir_of(variant));
         directories.any(|directory| directory.join(id).is_dir())
     };
-    let ids = catalog.iter().map(|entry| &entry.id);
-    let ids = ids.filter(|id| has_data(id));
-    Ok(ids.map(CompletionCandidate::new).collect())
+    let mut ids = ids(session)?;
+    ids.retain(|id| has_data(&id.get_value().to_string_lossy()));
+    Ok(ids)
 }
 
 fn ids_unless_given(session: &CliSession) -> Found {

@@ -23,7 +23,14 @@ _prep() {
     COMPREPLY=()
     while IFS=$'\t' read -r kind value _; do
         case "$kind" in
-            value) COMPREPLY+=("${value#"$begin"}") ;;
+            value)
+                value="${value#"$begin"}"
+                # Bash quotes only the names of files.
+                if [[ "$value" == *[[:space:]]* && "${COMP_WORDS[COMP_CWORD]}" != [\"\']* ]]; then
+                    printf -v value %q "$value"
+                fi
+                COMPREPLY+=("$value")
+                ;;
             file) paths=default ;;
             directory) paths=dirnames ;;
         esac

@@ -288,7 +288,8 @@ fn with_sections(page: &str) -> String {
             is_unfilled = false;
         }
         match (line, line.strip_suffix(':')) {
-            (_, Some(heading)) if indented.is_none() => {
+            // A line with several sentences is not a heading.
+            (_, Some(heading)) if indented.is_none() && !heading.contains(". ") => {
                 let heading = match heading {
                     "Exit codes" => "EXIT STATUS".to_owned(),
                     _ => heading.to_uppercase(),
