@@ -109,7 +109,7 @@ fn an_invalid_endpoint_is_reported_without_its_credentials() {
         let error = Network::new(options, key()).unwrap_err();
         let shown = format!("{error}{error:?}");
         assert!(
-            shown.contains("the endpoint") && !shown.contains("hush"),
+            shown.contains("KAGGLE_API_ENDPOINT") && !shown.contains("hush"),
             "{shown}"
         );
     }
