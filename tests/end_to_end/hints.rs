@@ -544,6 +544,28 @@ fn doctor_checks_the_directories_of_settings() {
         .stderr_has(&["contains an empty path"]);
 }
 
+/// `prep doctor` checks directories without creating them.
+#[test]
+fn doctor_creates_no_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.write("prep.toml", "");
+    let found = sandbox.prep(&[
+        "doctor",
+        "--offline",
+        "--data-dir",
+        "a/b",
+        "--cache-dir",
+        "a/c",
+    ]);
+    found.stdout_has(&["a/b, locks work", "a/c, locks work", "hard links"]);
+    assert!(!sandbox.path("a").exists());
+    let file = format!("file://{}", sandbox.path("prep.toml").display());
+    let found = sandbox.prep(&["doctor", "--remote", &file, "--offline"]);
+    found.stdout_has(&["it is a file, not a directory"]);
+    let found = sandbox.prep(&["doctor", "--offline", "--data-dir", "/proc/x"]);
+    found.code(6).stdout_has(&["data: use another directory"]);
+}
+
 /// Without a request, `doctor` cannot know whether a proxy or credentials work.
 #[test]
 fn doctor_marks_settings_that_no_request_has_used() {

@@ -16,7 +16,7 @@ use crate::sealed::AnswersState;
 use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
-use crate::writable::require_writable;
+use crate::writable::find_writable;
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -86,14 +86,15 @@ impl CheckResult {
 }
 
 /// Checks the file systems of the cache and of the data directory: whether they are writable, whether locks work, and
-/// whether published files are links or copies. Writes some small files and removes them.
+/// whether published files are links or copies. Writes some small files and removes them. If a directory does not exist,
+/// writes them to its nearest parent.
 pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (check, dir) in [("cache", &settings.store_dir), ("data", &settings.data_dir)] {
-        findings.push(match require_writable(dir) {
-            Ok(()) => match find_unwritable(check, dir) {
+        findings.push(match find_writable(dir) {
+            Ok(place) => match find_unwritable(check, dir) {
                 Some(finding) => finding,
-                None => sharing(check, dir).unwrap_or_else(|| locks(check, dir)),
+                None => sharing(check, dir).unwrap_or_else(|| locks(check, dir, &place)),
             },
             Err(error) => CheckResult::failed(check, error),
         });
@@ -182,14 +183,15 @@ fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     None
 }
 
-/// Checks that locks in the directory `dir` work: a lock that is held cannot be acquired a second time.
-fn locks(check: &'static str, dir: &Path) -> CheckResult {
+/// Checks that locks in the directory `dir` work: a lock that is held cannot be acquired a second time. `place` is `dir`, or
+/// its nearest parent if `dir` does not exist.
+fn locks(check: &'static str, dir: &Path, place: &Path) -> CheckResult {
     let shown = dir.display();
-    let works = match is_lock_exclusive(dir) {
+    let works = match is_lock_exclusive(place) {
         Ok(works) => works,
         Err(error) => return CheckResult::failed(check, error),
     };
-    match (works, prep_cache::is_shared(dir)) {
+    match (works, prep_cache::is_shared(place)) {
         (true, false) => CheckResult::ok(check, format!("{shown}, locks work")),
         (true, true) => CheckResult::ok(
             check,
@@ -246,9 +248,12 @@ fn links(settings: &Settings) -> CheckResult {
 /// the current user. The second file is an object that another user added to the cache. The second value is `None` if the
 /// cache contains no such object.
 fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error> {
-    let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
-    let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;
-    let outside = tempfile::tempdir_in(&settings.data_dir).map_err(unwritable)?;
+    let temporary = |dir: &Path| {
+        let place = find_writable(dir)?;
+        tempfile::tempdir_in(place).map_err(|error| Error::writing("write to", dir, &error))
+    };
+    let inside = temporary(&settings.store_dir)?;
+    let outside = temporary(&settings.data_dir)?;
     let own = Store::open(inside.path())?;
     let digest = own.put(b"links of prep doctor")?;
     let mode = own.materialise(&digest, &outside.path().join("own"))?;
@@ -390,15 +395,20 @@ fn bundles(plan: &Plan, missing: usize, task: &Task) -> Vec<CheckResult> {
     let failed = files.filter_map(|path| crate::bundles::list(path, &limits).err());
     let refused = plan.refused.iter().map(|(_, error)| error.clone());
     let mut failed: Vec<Error> = failed.chain(refused).collect();
-    let mut text = format!("{} of {} found", paths.count(), with_bundle.count());
+    let mut found = format!("{} of {} found", paths.count(), with_bundle.count());
     if missing > 0 {
-        text.push_str(&format!(", {missing} must be downloaded"));
+        found.push_str(&format!(", {missing} must be downloaded"));
     }
-    let mut findings = vec![CheckResult::ok(check, text)];
+    if failed.is_empty() {
+        return vec![CheckResult::ok(check, found)];
+    }
+    found.push_str("; ");
+    let mut findings = Vec::new();
     while let Some(first) = failed.first().cloned() {
         let is_same = |error: &Error| error.failure() == first.failure();
         let (same, other) = failed.into_iter().partition::<Vec<_>, _>(is_same);
         let message = joined(same.into_iter().map(|error| error.message), MAX_ERRORS);
+        let message = format!("{}{message}", std::mem::take(&mut found));
         findings.push(CheckResult::failed(check, Error { message, ..first }));
         failed = other;
     }

@@ -184,6 +184,9 @@ impl Address {
                 let directory = self.0.to_file_path();
                 let directory =
                     directory.map_err(|()| wrong("the address does not name a directory"))?;
+                if directory.is_file() {
+                    return Err(wrong("it is a file, not a directory"));
+                }
                 if prep_cache::closed_directory(&directory).is_some() {
                     return Err(RemoteError::Unreadable { remote: shown });
                 }
