@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Maximum number of code lines of each extra.
 BUDGETS = {
     "leaks": 8_127,
-    "remote": 3_155,
+    "remote": 3_158,
     "report": 2_712,
     "draft": 2_688,
     "serve": 1_392,

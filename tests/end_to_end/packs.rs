@@ -355,7 +355,7 @@ fn pack_check_shows_the_warnings_of_a_run() {
     let leaky = Harbour::PIPELINE
         .replace("SELECT * EXCLUDE (docked) FROM test", "SELECT * FROM test")
         .replace("    - align: id\n", "")
-        .replace("grade:\n", "accepted:\n  colum: why\n\ngrade:\n");
+        .replace("grade:\n", "accepted:\n  column2: why\n\ngrade:\n");
     sandbox.write("lab/harbour/pipeline.yaml", leaky);
     let check = |more: &[&str]| {
         let arguments = ["pack", "check", "./lab", "harbour", "--source", "source"];

@@ -120,7 +120,7 @@ pub enum FetchError {
     #[error("gave up after {attempts} attempts in a row")]
     GaveUp {
         #[source]
-        cause: Trouble,
+        cause: Box<Trouble>,
         attempts: u32,
         kept: String,
     },
@@ -232,7 +232,7 @@ impl FetchError {
             | FetchError::NotZip { .. }
             | FetchError::NoLength { .. }
             | FetchError::NoValidator { .. } => true,
-            FetchError::GaveUp { cause, .. } => matches!(cause, Trouble::RangeIgnored { .. }),
+            FetchError::GaveUp { cause, .. } => matches!(**cause, Trouble::RangeIgnored { .. }),
             _ => false,
         }
     }
@@ -341,7 +341,7 @@ impl FetchError {
                 "try another network: something between the server and this machine may change bytes".into(),
             ),
             FetchError::KeepsChanging { .. } => "run again later".into(),
-            FetchError::GaveUp { cause, .. } if cause.unanswered().is_some() => match cause {
+            FetchError::GaveUp { cause, .. } if cause.unanswered().is_some() => match &**cause {
                 Trouble::Unreachable { variable: Some(variable), .. } => {
                     format!("check the network connection and {variable}; this host has not answered yet").into()
                 }

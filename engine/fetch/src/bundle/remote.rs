@@ -256,7 +256,7 @@ async fn fetch(
             // A listing is impossible without ranges.
             RetryAction::WithoutRanges(cause) => {
                 return Err(FetchError::GaveUp {
-                    cause,
+                    cause: Box::new(cause),
                     attempts: retry.failures(),
                     kept: kept(),
                 });

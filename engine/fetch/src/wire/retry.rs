@@ -69,7 +69,7 @@ impl Retry {
     ) -> Result<RetryAction, FetchError> {
         let give_up = |cause, attempts| {
             Err(FetchError::GaveUp {
-                cause,
+                cause: Box::new(cause),
                 attempts,
                 kept: kept(),
             })
