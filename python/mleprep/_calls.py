@@ -169,7 +169,8 @@ def summarize(
     """Computes leaderboard figures of an experiment from grading reports.
 
     The reports are files, directories, or results of `grade` and `grade_all` with `output`. The keys of a mapping are
-    names of experiments. The figures are those of entire reports, so some of the grades of a report are an error.
+    names of experiments. Figures are computed for entire reports only, so passing some of the grades of a report is an
+    error.
 
     If `ids_from` is a list of ids, the set has the name `ids`.
     """
@@ -269,7 +270,8 @@ def validate(submission: Submission, id: Ids, **options: Unpack[_options.Submiss
 def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     """Returns the directory of a prepared competition. It contains the directories `public` and `private`.
 
-    For a record of `run`, returns the directory of that run, unless you give options.
+    If `id` is a result of `run`, returns the directory into which that run published. If you pass options, they determine
+    the directory instead.
 
     Raises `InputError` if the variant is not prepared, and `FileNotFoundError` if `data_dir` does not exist.
     """
@@ -357,7 +359,7 @@ def _paths(paths: Path_ | Iterable[Path_], name: str) -> Sequence[str]:
 
 @contextmanager
 def _as_list(submissions: Sequence[Any], check: bool) -> Iterator[Sequence[Path_]]:
-    """Provides pairs of an id and a file as a list (JSON Lines). Provides paths unchanged.
+    """Writes pairs of an id and a file to a temporary JSON Lines file, and yields its path. Yields paths unchanged.
 
     A file that does not exist is a run without a submission. With `check`, raises an exception if none of the files exists.
     """

@@ -113,7 +113,7 @@ def comment_of_series(seed, strength):
 
 @leak
 def sessions_in_directories(seed, strength):
-    """Pictures are in directories of sessions. Sessions are in both parts, and each has one class."""
+    """Each session has a directory with its pictures. A session has pictures in train and test, and all have one class."""
     comp = Competition(seed, task=task_of(seed, False))
     return sessions(comp, slow_classes(comp, 5), 5)
 

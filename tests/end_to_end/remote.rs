@@ -314,7 +314,7 @@ fn damaged_remote_object_is_computed_again_and_replaced() {
     damage();
     let (two, _) = lab.machine(&[&key], "");
     let ended = pull(&two);
-    assert_ne!(ended.code, Some(0), "nothing else can bring it");
+    assert_ne!(ended.code, Some(0), "only the remote has the object");
     ended.stderr_has(&["is damaged", "prep remote push --replace"]);
     // A machine that has the objects repairs the remote.
     let push = ["remote", "push", "--skip-verification"];

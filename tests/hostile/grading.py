@@ -65,7 +65,7 @@ def cells(size, known):
     for label in ("0", "14", "car", "opacity", "none"):
         yield f"boxes of {label}", fill(f"{label} 1 0 0 1 1 ", size).strip()
         yield f"boxes without confidence of {label}", fill(f"{label} nan 0 0 1 1 ", size).strip()
-    yield "boxes in space", fill("0.5 1 1 1 1 1 1 0 car ", size).strip()
+    yield "3D boxes", fill("0.5 1 1 1 1 1 1 0 car ", size).strip()
     yield "points", fill("U+003F 1 1 ", size).strip()
     for text in {min(known, key=len, default=""), max(known, key=len, default="")}:
         for between in (" ", ",", ";", ""):

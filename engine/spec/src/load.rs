@@ -190,7 +190,8 @@ fn common_value(earlier: &YamlNode, later: &YamlNode) -> Option<Span> {
 /// corrections.
 const CONTRADICTIONS: [&str; 3] = ["conflicting-keys", "missing-key", "unknown-key"];
 
-/// A mapping of the base in which a correction changes a value, or another key of this mapping.
+/// A place in the base that a correction may contradict: a mapping in which the correction changes a value, or another key
+/// of such a mapping.
 struct Inherited<'a> {
     /// The key of the base. The correction does not have this key. `None` for the mapping itself.
     key: Option<&'a MappingEntry>,

@@ -36,7 +36,7 @@ const MAX_PACK_BYTES: u64 = 256 << 20;
 /// Maximum number of files and directories of a pack.
 const MAX_PATHS: usize = 20_000;
 
-/// Maximum number of nested directories that contain a file of a pack.
+/// Maximum depth of a file in a pack: the number of directories above it.
 const MAX_DEPTH: usize = 8;
 
 /// The directory, archive or URL from which a pack is added.

@@ -21,7 +21,7 @@
 //!
 //! - No wrong bytes are used: objects and ranges of bundles are verified against digests.
 //! - No forged result is used: a signature (Ed25519) covers an entry, its name and its step.
-//! - The trust in a key can be limited to some competitions, and to the time before a date.
+//! - The trust in a key can be limited to some competitions, and can end at a date.
 //! - No outdated source record is used: each record has a serial number, and the highest serial number is stored locally.
 //! - No object fills the disk: an entry contains the lengths of its objects, which limit each fetch.
 //! - Every object of an entry exists: the objects are sent first, and the entry last.

@@ -110,8 +110,8 @@ impl World {
             .copied()
     }
 
-    /// Returns the item that a value in a document or line names. `None` if ids are small numbers, which occur
-    /// everywhere.
+    /// Returns the item whose id or name is `text`, a value in a document or line. `None` if ids are small numbers, because
+    /// these occur everywhere.
     pub(crate) fn item_in_text(&self, text: &str) -> Option<usize> {
         match self.has_plain_ids || !self.may_be_id(text) {
             true => None,
