@@ -341,7 +341,7 @@ fn summaries_of_a_few_runs_show_their_competitions() {
     let ended = with(&[]).code(0);
     let ended = ended.stdout_has(&["graded competitions  "]);
     let ended = ended.stderr_has(&[
-        "no figures for `low`, `medium`, `high`, `all`, because competitions of these sets have no graded run",
+        "no figures for `low`, `medium`, `high`, `all`, because competitions of these sets lack graded runs",
         "--pad-missing",
     ]);
     assert!(!ended.stderr.contains("error"), "{}", ended.stderr);

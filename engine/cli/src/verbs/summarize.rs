@@ -348,7 +348,7 @@ impl SummarizeArgs {
             }
             if !incomplete.is_empty() {
                 let text = format!(
-                    "no figures for {}, because competitions of these sets have no graded run",
+                    "no figures for {}, because competitions of these sets lack graded runs",
                     incomplete.join(", ")
                 );
                 match incomplete_sets.iter_mut().find(|(other, _)| *other == text) {
