@@ -2,7 +2,6 @@
 //! and `prep report` share this code.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,6 +9,7 @@ use prep_experiments::{Caution, Experiment, Group, Runs};
 use prep_spec::joined;
 
 use crate::error::{CliError, Exit};
+use crate::global::similar_path;
 use crate::session::CliSession;
 
 /// The options of a table of run groups.
@@ -154,23 +154,11 @@ fn reports_at(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     if path.exists() {
         return prep_experiments::reports_at(path).map_err(CliError::of_experiments);
     }
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let directory = path.parent().unwrap_or(Path::new(""));
-    let listed = match directory.as_os_str().is_empty() {
-        true => std::fs::read_dir("."),
-        false => std::fs::read_dir(directory),
-    };
-    let names = listed.into_iter().flatten().flatten();
-    let names: Vec<String> = names
-        .filter_map(|one| one.file_name().into_string().ok())
-        .collect();
-    let near = prep_spec::nearest(name, names.iter().map(String::as_str));
-    let near = near.map(|name| directory.join(name).display().to_string());
     let error = CliError::new(
         Exit::Input,
         format!("there is no file or directory `{shown}`"),
     );
-    Err(error.suggest(near.as_deref()))
+    Err(error.suggest(similar_path(path).as_deref()))
 }
 
 /// Warns about reports that belong to several experiments, because the experiments then contain the same runs.

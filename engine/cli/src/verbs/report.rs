@@ -223,10 +223,9 @@ fn prepared_or_graded(
             ids.push(entry.id.clone());
         }
     }
-    let prepared = |variant: &String| {
+    let is_prepared = |variant: &String| {
         let directory = task.settings.data_dir_of(variant);
-        let mut ids = task.catalog.iter().map(|entry| &entry.id);
-        ids.any(|id| !matches!(prep_app::manifest(&directory, id), Ok(None)))
+        !prep_app::prepared_ids(&task.catalog, &directory).is_empty()
     };
     match (ids.is_empty(), variant) {
         (false, _) => Ok(ids),
@@ -238,7 +237,7 @@ fn prepared_or_graded(
             let message =
                 format!("no competition is prepared in the data directory as variant `{variant}`");
             let mut others = task.settings.variants();
-            others.retain(prepared);
+            others.retain(is_prepared);
             Err(CliError::usage(message).help(match others.is_empty() {
                 true => format!("run `prep run --variant {variant}`, or name another data directory with --data-dir"),
                 false => format!("these variants are prepared: {}", others.join(", ")),
