@@ -11,7 +11,7 @@ use prep_spec::words::{CellContent, KeyType, ProducedColumn, Produces};
 use prep_spec::{Diagnostic, Reading, Span, alternatives};
 
 use crate::bind::{RowDemand, bind};
-use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables};
+use crate::relation::{Relation, RelationBatches, RelationColumn, Tables};
 use crate::relational::ColumnId;
 use crate::run::plan_only;
 use crate::unpivot::Unpivot;
@@ -705,11 +705,7 @@ impl Relation for DeclaredTable {
         true
     }
 
-    fn scan(
-        self: Arc<Self>,
-        _columns: Vec<usize>,
-        _batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, _columns: Vec<usize>, _batch: usize) -> RelationBatches {
         Box::new(std::iter::empty())
     }
 

@@ -43,7 +43,7 @@
 //! use arrow::datatypes::{DataType, Int64Type};
 //! use prep_spec::model::Query;
 //! use prep_sql::{
-//!     QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session,
+//!     QueryLimits, Relation, RelationBatch, RelationBatches, RelationColumn, RowForm, Session,
 //! };
 //!
 //! #[derive(Debug)]
@@ -56,14 +56,11 @@
 //!     fn rows(&self) -> u64 {
 //!         3
 //!     }
-//!     fn has_cells(&self, _column: usize) -> bool {
-//!         false
-//!     }
 //!     fn scan(
 //!         self: Arc<Self>,
 //!         columns: Vec<usize>,
 //!         _batch: usize,
-//!     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+//!     ) -> RelationBatches {
 //!         let array: ArrayRef = Arc::new(Int64Array::from(vec![3, 1, 2]));
 //!         let columns = columns.iter().map(|_| array.clone()).collect();
 //!         Box::new(std::iter::once(Ok(RelationBatch { rows: 3, columns })))
@@ -116,7 +113,7 @@ pub use functions::strptime::{TimeError, times, unknown_directive};
 pub use limits::QueryLimits;
 pub use members::{AbsentMember, absent_members};
 pub use number::{ArrayTable, NumberError, check_number, number};
-pub use relation::{Relation, RelationBatch, RelationColumn, ScanError};
+pub use relation::{Relation, RelationBatch, RelationBatches, RelationColumn, ScanError};
 pub use run::{ColumnSource, QueryRows, ResultColumn, RowForm};
 pub use session::Session;
 pub use unpivot::Unpivot;

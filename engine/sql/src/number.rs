@@ -16,7 +16,7 @@ use tokio::runtime::Builder;
 
 use crate::bind::{RowDemand, bind};
 use crate::check::{Columns, UNDECLARED, relations};
-use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables};
+use crate::relation::{Relation, RelationBatch, RelationBatches, RelationColumn, Tables};
 use crate::run::RowForm;
 use crate::{QueryError, QueryLimits, Session, type_name};
 
@@ -53,15 +53,7 @@ impl Relation for ArrayTable {
         self.rows as u64
     }
 
-    fn has_cells(&self, _column: usize) -> bool {
-        false
-    }
-
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         let batch = batch.max(1);
         Box::new((0..self.rows).step_by(batch).map(move |first| {
             let rows = batch.min(self.rows - first);

@@ -36,6 +36,9 @@ pub struct RelationBatch {
     pub columns: Vec<ArrayRef>,
 }
 
+/// The batches of a scan.
+pub type RelationBatches = Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send>;
+
 /// An ordered table that queries scan. Implementations must read batch by batch, to limit memory.
 pub trait Relation: Debug + Send + Sync {
     /// Returns the columns without `_row`.
@@ -45,23 +48,17 @@ pub trait Relation: Debug + Send + Sync {
     fn rows(&self) -> u64;
 
     /// Returns whether a writer can copy the cells of `column`. Queries read other columns as values.
-    fn has_cells(&self, column: usize) -> bool;
+    fn has_cells(&self, _column: usize) -> bool {
+        false
+    }
 
     /// Returns the values of `columns` in row order, in batches of about `batch` rows.
     ///
     /// `columns` are indices of [`Relation::columns`], which also states the types of the arrays. Missing values are null.
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send>;
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches;
 
     /// Same as [`Relation::scan`], but the rows may come in any order, if this is faster.
-    fn scan_unordered(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan_unordered(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         self.scan(columns, batch)
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::Int64Type;
-use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, ScanError};
+use prep_sql::{QueryLimits, Relation, RelationBatches, RelationColumn};
 use support::{Tables, table, values};
 
 type Row = (Option<String>, Option<i64>);
@@ -123,11 +123,7 @@ impl Relation for Counted {
         self.inner.has_cells(column)
     }
 
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         self.scans.fetch_add(1, Ordering::Relaxed);
         self.inner.clone().scan(columns, batch)
     }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::util::display::array_value_to_string;
 use prep_sql::{
-    QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session,
-    Unpivot,
+    QueryError, QueryLimits, Relation, RelationBatch, RelationBatches, RelationColumn, RowForm,
+    Session, Unpivot,
 };
 use support::{Tables, table, used};
 
@@ -148,11 +148,7 @@ impl Relation for Counted {
         true
     }
 
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         let batches = (0..self.rows).step_by(batch);
         Box::new(batches.map(move |first| {
             let rows = batch.min(self.rows - first);

@@ -9,7 +9,8 @@ use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow::compute::take;
 use prep_spec::model::Query;
 use prep_sql::{
-    QueryError, QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session,
+    QueryError, QueryLimits, Relation, RelationBatch, RelationBatches, RelationColumn, RowForm,
+    ScanError, Session,
 };
 
 pub type Tables = BTreeMap<String, Arc<dyn Relation>>;
@@ -83,11 +84,7 @@ impl Relation for Memory {
         true
     }
 
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         let batch = batch.clamp(1, self.batch_rows);
         Box::new((0..self.rows).step_by(batch).map(move |first| {
             let rows = batch.min(self.rows - first);

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::DataType;
 use prep_spec::model::Query;
-use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session};
+use prep_sql::{
+    QueryLimits, Relation, RelationBatch, RelationBatches, RelationColumn, RowForm, Session,
+};
 
 #[derive(Debug)]
 struct Wide(Vec<RelationColumn>);
@@ -25,11 +27,7 @@ impl Relation for Wide {
         true
     }
 
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        _batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, _batch: usize) -> RelationBatches {
         let one = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
         let columns = columns.iter().map(|_| one()).collect();
         Box::new(std::iter::once(Ok(RelationBatch { rows: 1, columns })))

@@ -8,7 +8,7 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use prep_formats::npy::{ElementKind, NpyArray};
 use prep_formats::pandas::{ColumnType, arrow_type};
-use prep_sql::{RECORD_COLUMN, Relation, RelationBatch, RelationColumn, ScanError};
+use prep_sql::{RECORD_COLUMN, Relation, RelationBatch, RelationBatches, RelationColumn};
 
 use super::selected::SelectedRows;
 use crate::value::{RowPositions, TableValue};
@@ -66,11 +66,7 @@ impl Relation for ArrayRelation {
             .is_some_and(|column| column.name == RECORD_COLUMN)
     }
 
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         let ranges = self.chosen.ranges(batch);
         Box::new(ranges.map(move |(first, len)| {
             let mut arrays = Vec::with_capacity(columns.len());

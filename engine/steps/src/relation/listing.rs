@@ -9,7 +9,7 @@ use prep_cache::Digest;
 use prep_core::{Context, Inputs, StepError};
 use prep_formats::pandas::{ColumnType, Schema, arrow_type};
 use prep_spec::{FILE_COLUMNS, FilePattern, path_glob, split_source};
-use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
+use prep_sql::{Relation, RelationBatch, RelationBatches, RelationColumn};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::selected::SelectedRows;
@@ -121,15 +121,7 @@ impl Relation for ListingRelation {
         self.chosen.len()
     }
 
-    fn has_cells(&self, _column: usize) -> bool {
-        false
-    }
-
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         let ranges = self.chosen.ranges(batch);
         Box::new(ranges.map(move |(first, len)| {
             let entries = self.entries(first, len);

@@ -11,7 +11,7 @@ use arrow::compute::{cast, concat_batches, take};
 use arrow::datatypes::DataType;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::{ParquetError, ParquetTable};
-use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
+use prep_sql::{Relation, RelationBatch, RelationBatches, RelationColumn, ScanError};
 
 use super::selected::SelectedRows;
 use crate::value::RowPositions;
@@ -214,15 +214,7 @@ impl Relation for ParquetRelation {
         self.chosen.len()
     }
 
-    fn has_cells(&self, _column: usize) -> bool {
-        false
-    }
-
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         let positions = self.chosen.positions().cloned();
         if let Some(positions) = positions.clone()
             && !positions.is_ascending()

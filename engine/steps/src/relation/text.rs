@@ -7,7 +7,7 @@ use arrow::array::{Array, ArrayRef, UInt64Array};
 use arrow::compute::{TakeOptions, cast, take};
 use arrow::datatypes::DataType;
 use prep_formats::pandas::{RowSelection, arrow_type};
-use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
+use prep_sql::{Relation, RelationBatch, RelationBatches, RelationColumn, ScanError};
 
 use super::selected::{SelectedRows, StoredRows};
 use crate::value::{RowPositions, StoredText, TableValue};
@@ -158,19 +158,11 @@ impl Relation for TextRelation {
         true
     }
 
-    fn scan(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         Box::new(self.batches(columns, batch, ReadOrder::Selected))
     }
 
-    fn scan_unordered(
-        self: Arc<Self>,
-        columns: Vec<usize>,
-        batch: usize,
-    ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
+    fn scan_unordered(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
         let order = self
             .chosen
             .stored_rows()
