@@ -5,6 +5,7 @@
 
 use prep_core::{CONTENT, Cause, Change, Reason, units};
 use prep_spec::query::sql_of_key;
+use prep_spec::shortened;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -214,11 +215,7 @@ fn value(value: &Value) -> String {
         Value::String(text) => format!("`{text}`"),
         other => other.to_string(),
     };
-    if text.chars().count() <= 60 {
-        return text;
-    }
-    let start: String = text.chars().take(57).collect();
-    format!("{start}...")
+    shortened(&text, 60)
 }
 
 /// Formats the file of a source, as `/bundles/a.zip (5.98 kB, MD5 ...)`.

@@ -7,7 +7,7 @@ use std::path::Path;
 use prep_app::{Blame, Error};
 use prep_core::{Failure, chain};
 use prep_experiments::ExperimentsError;
-use prep_spec::Diagnostics;
+use prep_spec::{Diagnostics, shortened};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -79,25 +79,14 @@ pub fn system_action(message: &str) -> Option<&'static str> {
     Some(action)
 }
 
-/// A message with more bytes is shortened. Messages quote strings from files of other authors, which may be long.
-const MAX_MESSAGE_BYTES: usize = 16 << 10;
-
-/// Shortens a long message, and adds the number of bytes that are left out.
-pub fn shortened(mut message: String) -> String {
-    if message.len() > MAX_MESSAGE_BYTES {
-        let end = message.floor_char_boundary(MAX_MESSAGE_BYTES);
-        let left_out = message.len() - end;
-        message.truncate(end);
-        message.push_str(&format!("... ({left_out} more bytes)"));
-    }
-    message
-}
+/// Maximum number of characters of a message. Messages quote strings from files of other authors, which may be long.
+pub const MAX_MESSAGE: usize = 16_000;
 
 impl CliError {
     pub fn new(exit: Exit, message: impl Into<String>) -> CliError {
         CliError {
             exit,
-            message: shortened(prep_app::for_people(&message.into())),
+            message: shortened(&prep_app::for_people(&message.into()), MAX_MESSAGE),
             help: None,
             diagnostics: None,
         }
@@ -326,8 +315,7 @@ mod tests {
     #[test]
     fn long_messages_are_shortened() {
         let error = CliError::usage("é".repeat(100_000));
-        assert!(error.message.len() < MAX_MESSAGE_BYTES + 100);
-        assert!(error.message.ends_with("... (183616 more bytes)"));
+        assert_eq!(error.message.chars().count(), MAX_MESSAGE);
     }
 }
 

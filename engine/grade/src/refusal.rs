@@ -5,6 +5,8 @@ use std::fmt;
 
 pub(crate) use prep_failure::units::count;
 
+use prep_spec::shortened;
+
 use crate::metrics::QueryFailure;
 
 /// The kind of a [`Refusal`], for programs.
@@ -83,14 +85,14 @@ impl Refusal {
             row: None,
             failure: None,
             is_of_metric: false,
-            message: shortened(message.into()),
+            message: shortened(&message.into(), MAX_MESSAGE),
         }
     }
 
     /// Adds the column.
     #[must_use]
     pub fn in_column(mut self, column: &str) -> Self {
-        self.column = Some(shortened(column.to_owned()));
+        self.column = Some(shortened(column, MAX_MESSAGE));
         self
     }
 
@@ -117,15 +119,8 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Truncates a message, which may quote a very long column name.
-fn shortened(mut text: String) -> String {
-    const MAX_MESSAGE_BYTES: usize = 4096;
-    if text.len() > MAX_MESSAGE_BYTES {
-        text.truncate(text.floor_char_boundary(MAX_MESSAGE_BYTES));
-        text.push_str(" ...");
-    }
-    text
-}
+/// Maximum number of characters of a message, which may quote a very long column name.
+const MAX_MESSAGE: usize = 4000;
 
 /// The number of rows that a rule or metric requires, or the effect of a rule on the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,6 +39,7 @@ mod text {
 
     pub mod align;
     pub mod diagnostic;
+    pub mod short;
     pub mod suggest;
     pub mod yaml;
 }
@@ -52,9 +53,8 @@ pub use pack::{
 pub use paths::{FILE_COLUMNS, FilePattern, path_glob, split_source};
 pub use query::{RESERVED_ROW, is_row};
 pub use text::diagnostic::{self, Diagnostic, Diagnostics, Severity, SourceFile, Span};
-pub use text::suggest::{
-    alternatives, construct, is_typing_error, joined, list_names, nearest, shortened,
-};
+pub use text::short::{joined, one_line, shortened};
+pub use text::suggest::{alternatives, construct, is_typing_error, list_names, nearest};
 pub use text::yaml::{self, help_if_cut};
 pub use variant::{
     BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,

@@ -15,13 +15,12 @@ use anstyle::{AnsiColor, Style};
 use parking_lot::Mutex;
 use prep_app::{Error, Note};
 use prep_core::units;
-use prep_spec::Diagnostics;
+use prep_spec::{Diagnostics, shortened};
 use serde::Serialize;
 use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 
-use crate::error;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, MAX_MESSAGE};
 use crate::global::{Color, Global};
 use crate::output::table::{self, PrintedTable};
 
@@ -67,7 +66,7 @@ fn more_than_listed(count: usize, unit: &str) -> Option<String> {
 }
 
 fn message_text(text: impl Display) -> String {
-    error::shortened(printable(text))
+    shortened(&printable(text), MAX_MESSAGE)
 }
 
 /// Prints results and messages. anstream removes the colours unless the output is a terminal.

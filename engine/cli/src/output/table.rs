@@ -7,7 +7,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 use prep_app::RemovedFiles;
 use prep_core::units;
-use prep_spec::{Diagnostic, Diagnostics, Severity, SourceFile, Span};
+use prep_spec::{Diagnostic, Diagnostics, Severity, SourceFile, Span, shortened};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
@@ -61,7 +61,8 @@ impl PrintedTable {
         let cells = cells.chain(std::iter::repeat(""));
         for cell in cells.take(self.columns.len()) {
             // A cell must be one line, but a file name may contain line breaks.
-            self.cells.extend(cell.chars().map(plain));
+            self.cells
+                .extend(cell.chars().map(|c| if c.is_control() { ' ' } else { c }));
             self.ends.push(self.cells.len());
         }
     }
@@ -153,11 +154,6 @@ pub fn freed(removed: RemovedFiles) -> String {
     }
 }
 
-/// Returns a space in place of a control character.
-fn plain(c: char) -> char {
-    if c.is_control() { ' ' } else { c }
-}
-
 /// Maximum width of a column, in characters. A single longer cell widens only its own row.
 const MAX_WIDTH: usize = 200;
 
@@ -165,29 +161,13 @@ const GAP: &str = "  ";
 
 const MIN_FIRST_COLUMN_WIDTH: usize = 12;
 
-/// Shortens a text to at most `width` characters, the last of which is `…`.
-pub fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
-    short.push('…');
-    short
-}
-
 /// Maximum length of a printed text from a file, such as a name or a cell, in characters. Longer texts are shortened.
 const MAX_TEXT: usize = 200;
 
 /// Formats text from files, such as a name or a cell, for one line:
 /// replaces line breaks and control characters with spaces, and shortens the text.
 pub fn one_line(text: &str) -> String {
-    one_line_within(text, MAX_TEXT)
-}
-
-/// Same as [`one_line`], with another maximum length in characters.
-pub fn one_line_within(text: &str, max: usize) -> String {
-    let short = text.chars().take(max.saturating_add(1)).map(plain);
-    shortened(&short.collect::<String>(), max)
+    prep_spec::one_line(text, MAX_TEXT)
 }
 
 /// Renders mistakes and warnings in a pipeline, with an empty line after each.

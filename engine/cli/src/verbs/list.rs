@@ -12,9 +12,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
-use crate::output::table::{PrintedTable, freed, shortened};
+use crate::output::table::{PrintedTable, freed};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
+use prep_spec::shortened;
 
 /// List competitions and their state
 #[derive(Debug, Args)]

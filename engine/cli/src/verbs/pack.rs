@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
 use crate::output::printer::write_atomically;
-use crate::output::table::{PrintedTable, one_line, one_line_within};
+use crate::output::table::{PrintedTable, one_line};
 use crate::process;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::request::{DownloadLimits, Purpose, network};
@@ -311,7 +311,7 @@ fn status(check: &PackCheck) -> String {
         (Some(problem), _) => {
             let lines = problem
                 .lines()
-                .map(|line| one_line_within(line, MAX_PROBLEM));
+                .map(|line| prep_spec::one_line(line, MAX_PROBLEM));
             lines.collect::<Vec<_>>().join("\n")
         }
         (_, None) if check.is_reproducible.is_none() => {

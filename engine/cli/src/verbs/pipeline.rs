@@ -9,7 +9,7 @@ use prep_app::{
 };
 use prep_core::units;
 use prep_report::graph::{Drawing, dot, svg};
-use prep_spec::{Diagnostics, Severity};
+use prep_spec::{Diagnostics, Severity, shortened};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -459,18 +459,10 @@ fn first_rows(rows: &Preview) -> String {
     });
     let mut table = PrintedTable::new(&columns.collect::<Vec<_>>());
     for row in &rows.first {
-        table.row(row.iter().map(|cell| shortened(cell.as_deref())).collect());
+        let cells = row.iter().map(|cell| cell.as_deref().unwrap_or("-"));
+        table.row(cells.map(|cell| shortened(cell, MAX_CELL)).collect());
     }
     table.render()
-}
-
-/// Returns at most [`MAX_CELL`] characters, and `-` for a missing cell.
-fn shortened(cell: Option<&str>) -> String {
-    let cell = cell.unwrap_or("-");
-    match cell.chars().nth(MAX_CELL) {
-        Some(_) => format!("{}...", cell.chars().take(MAX_CELL - 3).collect::<String>()),
-        None => cell.to_owned(),
-    }
 }
 
 /// Formats the number of rows, and a table with facts about each column.

@@ -10,6 +10,8 @@ use maud::{Markup, PreEscaped, html};
 use prep_experiments::Estimate;
 use prep_grade::report::medals::Leaderboard;
 
+use prep_spec::shortened;
+
 use crate::collect::{ImageSize, Shares, SubmissionScore, bin_of};
 use crate::text::escape;
 
@@ -220,7 +222,7 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
         let mut top = 4.0;
         for row in rows {
             let middle = top + ROW_HEIGHT / 2.0 - 1.0;
-            let name = shorten(&row.name, MAX_NAME);
+            let name = shortened(&row.name, MAX_NAME);
             canvas.text((NAMES_WIDTH - 6.0, middle), "end", 11, &name);
             let (thick, mut y) = match row.train.is_some() && row.test.is_some() {
                 true => (9.0, top + 2.0),
@@ -499,7 +501,7 @@ pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) ->
         canvas.line((left, bottom), (right, bottom), INK);
         let mut y = 4.0 + ROW_HEIGHT / 2.0;
         for (series, (name, estimate)) in rows.iter().enumerate() {
-            canvas.text((left - 8.0, y), "end", 11, &shorten(name, longest));
+            canvas.text((left - 8.0, y), "end", 11, &shortened(name, longest));
             if let Some(one) = estimate {
                 if one.standard_error > 0.0 {
                     let ends = [one.mean - one.standard_error, one.mean + one.standard_error];
@@ -542,13 +544,6 @@ fn percent(fraction: f64) -> String {
             format!("{percent:.1} %")
         }
         percent => format!("{percent:.0} %"),
-    }
-}
-
-fn shorten(text: &str, max: usize) -> String {
-    match text.chars().count() > max {
-        true => text.chars().take(max - 1).collect::<String>() + "…",
-        false => text.to_owned(),
     }
 }
 

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 pub use prep_formats::pandas::CellValue;
 use prep_formats::pandas::{ColumnData, PREFETCH_ROWS};
 
+use prep_spec::shortened;
+
 use crate::python::{python_float, python_repr};
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -155,10 +157,7 @@ impl<'a> GradedColumn<'a> {
     pub fn for_message(&self, position: usize) -> String {
         match self.value(position) {
             CellValue::Missing => "nothing".to_owned(),
-            CellValue::Text(text) if text.chars().count() > 60 => {
-                format!("`{}...`", text.chars().take(57).collect::<String>())
-            }
-            value => format!("`{}`", text(value)),
+            value => format!("`{}`", shortened(&text(value), 60)),
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Displayed lines and columns start at 1. Columns are counted in characters.
 
+use super::short::shortened;
 use std::fmt;
 use std::sync::Arc;
 
@@ -123,15 +124,11 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-/// Maximum size of a message. Longer messages are shortened, because they may quote long parts of the pipeline.
-const MAX_MESSAGE_BYTES: usize = 4 << 10;
+/// Maximum number of characters of a message, which may quote long parts of the pipeline.
+const MAX_MESSAGE: usize = 4000;
 
-fn shortened(mut message: String) -> String {
-    if message.len() > MAX_MESSAGE_BYTES {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
-        message.push_str("...");
-    }
-    message
+fn limited(message: impl Into<String>) -> String {
+    shortened(&message.into(), MAX_MESSAGE)
 }
 
 impl Diagnostic {
@@ -149,7 +146,7 @@ impl Diagnostic {
             span,
             severity: Severity::Error,
             code,
-            message: shortened(message.into()),
+            message: limited(message),
             labels: Vec::new(),
             help: None,
         }
@@ -158,7 +155,7 @@ impl Diagnostic {
     /// Adds a label.
     #[must_use]
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
-        let message = shortened(message.into());
+        let message = limited(message);
         self.labels.push(Label { span, message });
         self
     }
@@ -166,7 +163,7 @@ impl Diagnostic {
     /// Sets the help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(shortened(help.into()));
+        self.help = Some(limited(help));
         self
     }
 

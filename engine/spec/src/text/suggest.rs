@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use strsim::osa_distance;
 
+use super::short::joined;
+
 /// Words of other tools, in the form that [`plain`] returns, each with the words of the pipeline language that replace it.
 static SYNONYMS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
     let entries = entries(include_str!("synonyms.txt"));
@@ -104,24 +106,6 @@ pub fn alternatives<'a>(
     match nearest(word, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`? {has}"),
         None => has,
-    }
-}
-
-/// Returns `text`. If `text` has more than `max` characters, returns the first `max` characters and `...`.
-pub fn shortened(text: &str, max: usize) -> String {
-    match text.char_indices().nth(max) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
-}
-
-/// Joins at most `max` items, and counts the others: `a, b and 2 more`.
-pub fn joined(items: impl ExactSizeIterator<Item: Into<String>>, max: usize) -> String {
-    let more = items.len().saturating_sub(max);
-    let shown: Vec<String> = items.take(max).map(Into::into).collect();
-    match more {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

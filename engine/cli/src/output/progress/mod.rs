@@ -22,7 +22,7 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::output::printer::Ticker;
 use crate::output::printer::{MessageLevel, Printer, printable};
-use crate::output::table::shortened;
+use prep_spec::shortened;
 use state::{MAX_LINES, State};
 
 /// A progress display, which a thread redraws until the `Display` is dropped.

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use prep_formats::pandas::{CellValue, Frame, FrameColumn};
 use prep_grade::Grader;
-use prep_spec::Pipeline;
+use prep_spec::{Pipeline, one_line};
 use serde_json::Value;
 
 use crate::collect::tables;
@@ -230,7 +230,7 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
         rest_train -= count;
         rest_test -= in_test;
         let name = match train {
-            Some(_) => tables::shortened(name),
+            Some(_) => one_line(name, tables::MAX_CHARACTERS),
             None => format!("class {}", at + 1),
         };
         classes.push(shares(name, *count, in_test));

@@ -12,7 +12,7 @@ use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Row};
 use prep_digests::ChecksumStatus;
 use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ReadOptions, read_frame};
-use prep_spec::Pipeline;
+use prep_spec::{Pipeline, one_line};
 use prep_steps::{Manifest, PublishedOutput};
 
 const MAX_TABLE_BYTES: u64 = 16 << 20;
@@ -188,7 +188,7 @@ pub fn files(
 const MAX_FILES: usize = 4;
 const MAX_ROWS: usize = 4;
 const MAX_COLUMNS: usize = 10;
-const MAX_CHARACTERS: usize = 60;
+pub const MAX_CHARACTERS: usize = 60;
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
 pub struct FileSample {
@@ -218,7 +218,8 @@ pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> 
 fn table_sample(table: &PublicTable) -> FileSample {
     let columns = || table.frame.columns.iter().take(MAX_COLUMNS);
     let row = |row: usize| {
-        let cells = columns().map(|column| column.text(row).map(|text| shortened(&text)));
+        let cells =
+            columns().map(|column| column.text(row).map(|text| one_line(&text, MAX_CHARACTERS)));
         cells.collect()
     };
     let is_text = |data: &ColumnData| matches!(data, ColumnData::Object(_) | ColumnData::Bool(_));
@@ -249,7 +250,8 @@ fn json_sample(path: &str, place: &Path) -> Option<FileSample> {
     while rows.next(&mut row).ok()? {
         if first.len() < MAX_ROWS {
             let cells = (0..shown).map(|at| unquoted(row.cell(at)));
-            let cells = cells.map(|cell| Some(shortened(&cell)).filter(|cell| !is_missing(cell)));
+            let cells = cells
+                .map(|cell| Some(one_line(&cell, MAX_CHARACTERS)).filter(|cell| !is_missing(cell)));
             first.push(cells.collect());
         }
         count += 1;
@@ -266,7 +268,7 @@ fn json_sample(path: &str, place: &Path) -> Option<FileSample> {
         header: names
             .iter()
             .take(shown)
-            .map(|name| shortened(name))
+            .map(|name| one_line(name, MAX_CHARACTERS))
             .collect(),
         more_columns: names.len() - shown,
         read_rows: None,
@@ -276,18 +278,6 @@ fn json_sample(path: &str, place: &Path) -> Option<FileSample> {
 
 fn is_missing(cell: &str) -> bool {
     cell.is_empty() || cell == "null"
-}
-
-/// Replaces control characters with spaces, and shortens the text to [`MAX_CHARACTERS`].
-pub fn shortened(text: &str) -> String {
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    match line.char_indices().nth(MAX_CHARACTERS) {
-        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
-        None => line,
-    }
 }
 
 #[cfg(test)]
@@ -358,12 +348,5 @@ mod samples_tests {
         for content in ["{\"a\": 1}", "[", ""] {
             assert!(sample_of("a.json", content).is_none(), "{content}");
         }
-    }
-
-    #[test]
-    fn long_texts_are_shortened() {
-        let cut = shortened(&"é".repeat(MAX_CHARACTERS + 1));
-        assert_eq!(cut.chars().count(), MAX_CHARACTERS + 1);
-        assert_eq!(shortened("a\tb"), "a b");
     }
 }
