@@ -67,8 +67,44 @@ impl Client {
         let result = &response["result"];
         let text = result["content"][0]["text"].as_str().expect("a text");
         let value: Value = serde_json::from_str(text).expect("JSON");
-        assert_eq!(value, result["structuredContent"]);
-        (value, result["isError"] == true)
+        let is_error = result["isError"] == true;
+        match is_error {
+            // Clients compare objects with the schema, which describes no errors.
+            true => assert_eq!(result.get("structuredContent"), None),
+            false => {
+                assert_eq!(value, result["structuredContent"]);
+                self.assert_fits(tool, &value);
+            }
+        }
+        (value, is_error)
+    }
+
+    /// Fails unless the competitions in an answer have exactly the members of the tool's schema, with the stated types.
+    fn assert_fits(&mut self, tool: &str, answer: &Value) {
+        let response = self.request("tools/list", json!({}));
+        let tools = response["result"]["tools"].as_array().expect("tools");
+        let tool = tools
+            .iter()
+            .find(|one| one["name"] == tool)
+            .expect("a tool");
+        let schema = &tool["outputSchema"]["properties"]["competitions"]["items"];
+        let members = schema["properties"].as_object().expect("members");
+        for competition in answer["competitions"].as_array().expect("competitions") {
+            let found = competition.as_object().expect("an object");
+            assert!(found.keys().eq(members.keys()), "{competition}");
+            for (name, value) in found {
+                let kind = match value {
+                    Value::Null => "null",
+                    Value::Bool(_) => "boolean",
+                    Value::Number(_) => "number",
+                    Value::String(_) => "string",
+                    Value::Array(_) => "array",
+                    Value::Object(_) => "object",
+                };
+                let types = members[name]["type"].as_array().expect("types");
+                assert!(types.contains(&kind.into()), "{name}: {value}");
+            }
+        }
     }
 
     fn tools(&mut self) -> Vec<String> {
@@ -131,6 +167,9 @@ fn agent_can_list_describe_and_validate_without_scores() {
     }
     let refused = client.request("tools/call", json!({ "name": "grade", "arguments": {} }));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let mistyped = client.request("tools/call", json!({ "name": "validat" }));
+    let message = mistyped["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("did you mean `validate`?"), "{message}");
     client.close();
 }
 
@@ -186,6 +225,7 @@ fn mistakes_of_an_agent_are_errors_with_help() {
         ("describe", json!({ "id": "no-such" }), "no-such"),
         ("describe", json!({ "id": 7 }), "is not a string"),
         ("list", json!({ "set": "huge" }), "no set `huge`"),
+        ("list", json!({ "set": "lit" }), "no set `lit`"),
         ("list", json!({ "sets": "lite" }), "no parameter `sets`"),
     ] {
         let (found, is_error) = client.call(tool, arguments);

@@ -13,10 +13,10 @@
 
 mod tools;
 
-use std::borrow::Cow;
 use std::io::{self, BufRead, Read, Write};
 
 use prep_app::{Catalog, Error, Grading, GradingLog, Remedy, Settings, SubmissionDirectory};
+use prep_spec::{alternatives, shortened};
 use serde_json::{Map, Value, json};
 
 use crate::tools::{ALL, Arguments, ToolDefinition};
@@ -144,9 +144,10 @@ fn call(options: &McpOptions, params: Value) -> Result<Value, RpcError> {
         .and_then(Value::as_str)
         .unwrap_or_default();
     let Some(tool) = tools(options).find(|tool| tool.name == name) else {
+        let help = alternatives(name, "this server", tools(options).map(|tool| tool.name));
         return Err(RpcError(
             INVALID_PARAMS,
-            format!("there is no tool `{name}`"),
+            format!("there is no tool `{name}`; {help}"),
         ));
     };
     let given = match params.get("arguments") {
@@ -220,7 +221,7 @@ fn response(id: &Value, outcome: Result<Value, RpcError>) -> Value {
 
 /// Returns an error response. `id` is `null` if the id of the request is unknown.
 fn failure(id: &Value, RpcError(code, message): &RpcError) -> Value {
-    let message = shortened(message);
+    let message = shortened(message, MAX_MESSAGE);
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
@@ -262,30 +263,25 @@ impl From<Error> for ToolError {
 /// Converts the answer of a tool to a result of the protocol. The result contains the answer twice: as an object, and as
 /// text for clients that do not support objects.
 ///
-/// An error of a tool is also sent as a result, because clients hide errors of the protocol from agents.
+/// An error of a tool is also sent as a result, because clients hide errors of the protocol from agents. It is only sent as
+/// text, because clients compare objects with the tool's schema.
 fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
-    let (value, is_error) = match answer {
-        Ok(value) => (value, false),
-        Err(error) => (
-            json!({ "error": { "message": shortened(&error.message), "help": error.help.as_ref().map(words) } }),
-            true,
-        ),
-    };
-    json!({
-        "content": [{ "type": "text", "text": value.to_string() }],
-        "structuredContent": value,
-        "isError": is_error,
-    })
-}
-
-/// Shortens a message, because it may quote a long request.
-fn shortened(message: &str) -> Cow<'_, str> {
-    const MAX_CHARACTERS: usize = 2000;
-    match message.char_indices().nth(MAX_CHARACTERS) {
-        Some((end, _)) => format!("{}...", message.get(..end).unwrap_or_default()).into(),
-        None => message.into(),
+    let text = |value: &Value| json!([{ "type": "text", "text": value.to_string() }]);
+    match answer {
+        Ok(value) => {
+            json!({ "content": text(&value), "structuredContent": value, "isError": false })
+        }
+        Err(error) => {
+            let message = shortened(&error.message, MAX_MESSAGE);
+            let help = error.help.as_ref().map(words);
+            let error = json!({ "error": { "message": message, "help": help } });
+            json!({ "content": text(&error), "isError": true })
+        }
     }
 }
+
+/// Maximum number of characters of a message, which may quote a long request.
+const MAX_MESSAGE: usize = 2000;
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use prep_app::{
     Validation,
 };
 use prep_grade::report::{JsonObject, JsonValue};
+use prep_spec::alternatives;
 use serde_json::{Map, Number, Value, json};
 
 use crate::{Answer, McpOptions, ToolError};
@@ -16,9 +17,19 @@ pub struct ToolDefinition {
     pub description: &'static str,
     /// Name, description, and whether the parameter is required.
     pub parameters: &'static [(&'static str, &'static str, bool)],
+    /// The members of each competition in the answer, with their JSON types.
+    pub members: &'static [(&'static str, &'static [&'static str])],
     pub has_scores: bool,
     pub call: fn(&McpOptions, &Arguments) -> Answer,
 }
+
+// Types of members.
+const TEXT: &[&str] = &["string"];
+const OPTIONAL_TEXT: &[&str] = &["string", "null"];
+const OPTIONAL_NUMBER: &[&str] = &["number", "null"];
+const OPTIONAL_OBJECT: &[&str] = &["object", "null"];
+const TRUTH: &[&str] = &["boolean"];
+const LIST_TYPE: &[&str] = &["array"];
 
 pub const ALL: &[&ToolDefinition] = &[&LIST, &DESCRIBE, &VALIDATE, &GRADE];
 
@@ -32,6 +43,13 @@ impl ToolDefinition {
         let required = self.parameters.iter().filter(|(_, _, required)| *required);
         let required: Vec<&str> = required.map(|(name, _, _)| *name).collect();
         let properties: Map<String, Value> = self.parameters.iter().map(property).collect();
+        let members = self.members.iter();
+        let members = members.map(|(name, types)| ((*name).to_owned(), json!({ "type": types })));
+        let competition = json!({
+            "type": "object",
+            "properties": members.collect::<Map<String, Value>>(),
+            "required": self.members.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        });
         json!({
             "name": self.name,
             "description": self.description,
@@ -43,7 +61,7 @@ impl ToolDefinition {
             },
             "outputSchema": {
                 "type": "object",
-                "properties": { "competitions": { "type": "array", "items": { "type": "object" } } },
+                "properties": { "competitions": { "type": "array", "items": competition } },
                 "required": ["competitions"],
             },
             "annotations": { "readOnlyHint": true },
@@ -67,7 +85,8 @@ impl Arguments {
         for (name, value) in &given {
             if !names.contains(&name.as_str()) {
                 let message = format!("`{}` has no parameter `{name}`", definition.name);
-                return Err(ToolError::new(message).help(format!("pass {}", names.join(" and "))));
+                let help = alternatives(name, "it", names);
+                return Err(ToolError::new(message).help(help));
             }
             if !value.is_string() {
                 return Err(ToolError::new(format!("`{name}` is not a string")));
@@ -99,6 +118,13 @@ pub const LIST: ToolDefinition = ToolDefinition {
         "only the competitions of this set: lite, low, medium, high, dev, all, the name of a pack, or PACK/NAME for a set of a pack",
         false,
     )],
+    members: &[
+        ("id", TEXT),
+        ("name", OPTIONAL_TEXT),
+        ("category", OPTIONAL_TEXT),
+        ("sets", LIST_TYPE),
+        ("state", TEXT),
+    ],
     has_scores: false,
     call: list_competitions,
 };
@@ -106,10 +132,7 @@ pub const LIST: ToolDefinition = ToolDefinition {
 fn list_competitions(options: &McpOptions, arguments: &Arguments) -> Answer {
     let set = match arguments.get("set") {
         None => None,
-        Some(name) => Some(options.catalog.set(name).map_err(|error| {
-            let names = options.catalog.set_names();
-            ToolError::new(error.message).help(format!("the sets are {}", names.join(", ")))
-        })?),
+        Some(name) => Some(options.catalog.set(name)?),
     };
     let entries = options.catalog.iter();
     let chosen = entries.filter(|entry| match &set {
@@ -149,6 +172,16 @@ pub const DESCRIBE: ToolDefinition = ToolDefinition {
     name: "describe",
     description: "Describe a prepared competition: the task, the metric, and the public files with sizes, rows and columns. Paths of files are relative to `directory`.",
     parameters: &[("id", "id of the competition", true)],
+    members: &[
+        ("id", TEXT),
+        ("name", OPTIONAL_TEXT),
+        ("category", OPTIONAL_TEXT),
+        ("sets", LIST_TYPE),
+        ("state", TEXT),
+        ("description", OPTIONAL_TEXT),
+        ("directory", TEXT),
+        ("files", LIST_TYPE),
+    ],
     has_scores: false,
     call: describe_competition,
 };
@@ -198,6 +231,33 @@ pub const GRADE: ToolDefinition = ToolDefinition {
     name: "grade",
     description: "Grade a submission against the prepared answers: score, medal, and the thresholds of the leaderboard.",
     parameters: PARAMETERS,
+    members: &[
+        ("id", TEXT),
+        ("score", OPTIONAL_NUMBER),
+        ("gold_threshold", OPTIONAL_NUMBER),
+        ("silver_threshold", OPTIONAL_NUMBER),
+        ("bronze_threshold", OPTIONAL_NUMBER),
+        ("median_threshold", OPTIONAL_NUMBER),
+        ("any_medal", TRUTH),
+        ("gold_medal", TRUTH),
+        ("silver_medal", TRUTH),
+        ("bronze_medal", TRUTH),
+        ("above_median", TRUTH),
+        ("submission_exists", TRUTH),
+        ("valid_submission", TRUTH),
+        ("is_lower_better", TRUTH),
+        ("created_at", TEXT),
+        ("submission_path", TEXT),
+        ("variant", TEXT),
+        ("reason", OPTIONAL_OBJECT),
+        ("comparable_with_v1", TRUTH),
+        ("not_comparable_because", LIST_TYPE),
+        ("submission_is_answers", TRUTH),
+        ("own_metric", TRUTH),
+        ("digests", &["object"]),
+        ("program", TEXT),
+        ("log", OPTIONAL_OBJECT),
+    ],
     has_scores: true,
     call: grade_submission,
 };
@@ -244,7 +304,7 @@ pub const PARAMETERS: &[(&str, &str, bool)] = &[
     ("id", "id of the competition", true),
     (
         "submission",
-        "path of the CSV file with the submission",
+        "path of the CSV file with the submission, absolute or relative to the directory of submissions",
         true,
     ),
 ];
@@ -261,7 +321,9 @@ pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionEr
         SubmissionError::Changed => {
             "write the submission completely, and then call the tool again".to_owned()
         }
-        _ => format!("write the submission as a regular file below {directory}"),
+        _ => format!(
+            "write the submission as a regular file below {directory}; relative paths start in this directory"
+        ),
     };
     let message = match error {
         SubmissionError::Missing => format!("there is no file `{name}`"),
@@ -278,6 +340,12 @@ pub const VALIDATE: ToolDefinition = ToolDefinition {
     name: "validate",
     description: "Check whether a submission is valid: columns, ids, types. The result contains no score.",
     parameters: PARAMETERS,
+    members: &[
+        ("id", TEXT),
+        ("valid", TRUTH),
+        ("message", OPTIONAL_TEXT),
+        ("reason", OPTIONAL_OBJECT),
+    ],
     has_scores: false,
     call: validate_submission,
 };
