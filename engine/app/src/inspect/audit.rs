@@ -499,13 +499,14 @@ fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     })
 }
 
-/// Returns a sentence that names the part that differs, if the results of the audit determine it.
+/// Returns a sentence that names the parts that differ, if the results of the audit determine them: the tree first, because
+/// the user asked about it.
 fn conclusion(
     bundle: Option<&BundleAudit>,
     outputs: Option<&OutputsAudit>,
     tree: Option<&TreeAudit>,
 ) -> String {
-    // `good_bundle`, `outputs_match` and `same_tree` are each `None` if there is nothing to compare.
+    // `good_bundle` and `outputs_match` are each `None` if there is nothing to compare.
     let good_bundle = bundle.map(BundleAudit::is_published_content);
     let is_published = bundle.is_some_and(|part| part.published.as_ref() == Some(&part.md5));
     let depends_on_writer = |block: &prep_audit::Block| {
@@ -518,41 +519,40 @@ fn conclusion(
     let outputs_match = outputs
         .filter(|part| part.published > 0)
         .map(|part| part.report.blocks.iter().all(depends_on_writer));
-    let same_tree = tree.map(|part| part.report.verdict <= Verdict::SameContent);
     let is_edited = |block: &prep_audit::Block| block.cause == Cause::FilesEdited.id();
-    let text = match (good_bundle, outputs_match, same_tree) {
+    let of_data = match (good_bundle, outputs_match) {
         _ if outputs.is_some_and(|part| part.report.blocks.iter().any(is_edited)) => {
             "prepared files were changed or removed after they were prepared"
         }
-        (_, Some(true), Some(false)) => {
-            "the prepared data have their published checksums, so the difference is in the tree"
-        }
-        (Some(false), Some(true), _) => {
+        (Some(false), Some(true)) => {
             "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads are the published ones"
         }
-        (Some(false), Some(false), _) => {
+        (Some(false), Some(false)) => {
             "the bundle is not the published one, which may be why outputs differ"
         }
-        (Some(false), None, _) => "the bundle is not the published one",
-        (Some(true), Some(false), _) if is_published => {
+        (Some(false), None) => "the bundle is not the published one",
+        (Some(true), Some(false)) if is_published => {
             "the bundle is the published one, so either the published checksums depend on the environment, or prep has a bug"
         }
-        (Some(true), Some(false), _) if bundle.is_some_and(|part| part.published.is_some()) => {
+        (Some(true), Some(false)) if bundle.is_some_and(|part| part.published.is_some()) => {
             "the bundle has another MD5 but the published files, so either the published checksums depend on the environment, or prep has a bug"
         }
-        (_, Some(false), _) => {
+        (_, Some(false)) => {
             "outputs do not have their published checksums; the bundle was not checked"
         }
-        (_, _, Some(false)) => {
-            "the tree differs from the prepared data, and no published checksum shows which of them is right"
-        }
-        (_, Some(true), Some(true)) => "the prepared data and the tree have the published content",
-        (_, Some(true), None) => "the prepared data have the published content",
-        (_, None, Some(true)) => "the prepared data and the tree have the same content",
-        (Some(true), None, None) if is_published => "the bundle is the published one",
+        (_, Some(true)) => "the prepared data have the published content",
+        (Some(true), None) if is_published => "the bundle is the published one",
         _ => "there is no published checksum to compare the data with",
     };
-    text.to_owned()
+    let of_tree = tree.map(|part| match part.report.blocks.first() {
+        Some(worst) if part.report.verdict > Verdict::SameContent => {
+            format!("the tree differs from the prepared data ({})", worst.cause)
+        }
+        _ => "the tree has the same content as the prepared data".to_owned(),
+    });
+    of_tree.map_or(of_data.to_owned(), |of_tree| {
+        format!("{of_tree}; {of_data}")
+    })
 }
 
 /// Searches for leaks of answers in the prepared data and the bundle of a competition.

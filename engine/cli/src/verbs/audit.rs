@@ -14,7 +14,6 @@ use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
-use crate::output::table::one_line_within;
 use crate::remedy;
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
@@ -133,10 +132,11 @@ fn audit_text(audit: &Audit) -> String {
     if let Some(tree_part) = &audit.tree {
         text.push_str(&format!("  tree     {}\n", tree(tree_part)));
     }
+    // The tree comes first, because the user asked about it.
     let reports: [Option<&AuditReport>; 3] = [
+        audit.tree.as_ref().map(|part| &part.report),
         audit.bundle.as_ref().map(|part| &part.report),
         audit.outputs.as_ref().map(|part| &part.report),
-        audit.tree.as_ref().map(|part| &part.report),
     ];
     for report in reports.into_iter().flatten() {
         for cause in &report.blocks {
@@ -212,7 +212,7 @@ fn block(block: &Block, audit: &Audit) -> String {
     }
     let mut text = format!("\n  {}   harm: {}\n", block.cause, block.harm);
     let mut line = |label: &str, words: &str| {
-        let words = one_line_within(words, MAX_LINE);
+        let words = prep_spec::one_line(words, MAX_LINE);
         text.push_str(&format!("      {label:<7} {words}\n"));
     };
     line("what", block.meaning);
