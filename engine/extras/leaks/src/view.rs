@@ -79,10 +79,12 @@ impl<'a> View<'a> {
             .map_or("", String::as_str)
     }
 
+    /// Returns for up to three answers an item with this answer, if possible one whose cell is not empty.
     pub(crate) fn examples(&self, label: &AnswerColumn, cells: &[Option<&str>]) -> Vec<String> {
-        let mut seen = HashSet::new();
-        let mut examples = Vec::new();
-        for (place, cell) in cells.iter().enumerate() {
+        let (mut seen, mut examples) = (HashSet::new(), Vec::new());
+        let (full, empty): (Vec<_>, Vec<_>) = (cells.iter().enumerate())
+            .partition(|(_, cell)| cell.is_some_and(|cell| !cell.trim().is_empty()));
+        for (place, cell) in full.into_iter().chain(empty) {
             let answer = self.answer(label, place);
             if examples.len() < 3 && seen.insert(answer) {
                 let cell = cell.map_or("none".to_owned(), |cell| {

@@ -187,19 +187,20 @@ fn collect_test_table(
         let kind = cells::kind(column);
         let counts = counts_of_codes(column);
         let is_path = is_path(column);
+        let full_name = format!("`{name}` in {path}");
         for (item, row) in first {
             if let Some(cell) = column.get(*row) {
                 if let Some(count) = counts.get(cell) {
-                    let what = format!("how often the cell of `{name}` occurs");
+                    let what = format!("how often the cell of {full_name} occurs");
                     facts.number(Channel::Form, &what, *item, *count as f64);
                 }
                 if is_path {
-                    directories(name, cell, *item, facts);
+                    directories(&full_name, cell, *item, facts);
                     continue;
                 }
-                facts.add(Channel::Column, &format!("`{name}` in {path}"), *item, cell);
+                facts.add(Channel::Column, &full_name, *item, cell);
                 documents::collect_cell(path, name, cell, *item, facts);
-                cells::collect(name, kind, *item, cell, facts);
+                cells::collect(&full_name, kind, *item, cell, facts);
             }
         }
     }
@@ -229,11 +230,12 @@ fn is_path(column: &CellTexts) -> bool {
     paths > 0 && paths * 10 >= column.len().min(200) * 9
 }
 
-fn directories(name: &str, path: &str, item: usize, facts: &mut ItemFacts) {
+/// `column` names a column and its file.
+fn directories(column: &str, path: &str, item: usize, facts: &mut ItemFacts) {
     let mut parts: Vec<&str> = path.split(['/', '\\']).collect();
     parts.pop();
     for (depth, directory) in parts.into_iter().enumerate() {
-        let what = format!("directory level {} of the paths in `{name}`", depth + 1);
+        let what = format!("directory level {} of the paths in {column}", depth + 1);
         facts.add(Channel::Name, &what, item, directory);
     }
 }
