@@ -84,7 +84,9 @@ mod upkeep {
 
 pub use digest::{Digest, DigestError, hex};
 pub use error::StoreError;
-pub use locks::file::{LockGuard, is_file_at, lock_at_within, try_lock_at, try_lock_data};
+pub use locks::file::{
+    LockGuard, describe_holder, is_file_at, lock_at_within, try_lock_at, try_lock_data,
+};
 pub use objects::buffer::Buffer;
 pub use objects::object::{Object, ObjectReader};
 pub use objects::private::{MappedObject, PrivateObject};

@@ -261,7 +261,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 
 /// Describes a process that has locked the file `path`, for example `process 4711 of user ann`. Returns `None` if the system
 /// does not provide this information.
-pub(crate) fn describe_holder(path: &Path) -> Option<String> {
+pub fn describe_holder(path: &Path) -> Option<String> {
     let found = path.metadata().ok()?;
     let (major, minor) = (major(found.dev()), minor(found.dev()));
     let file = format!("{major:02x}:{minor:02x}:{}", found.ino());
@@ -350,6 +350,11 @@ impl Store {
     pub fn try_lock(&self, name: &str) -> Result<Option<LockGuard>, StoreError> {
         self.must_be_writable()?;
         acquire(&self.lock_path(name), Mode::Exclusive, false)
+    }
+
+    /// Describes the process that holds the lock `name`, see [`describe_holder`].
+    pub fn holder(&self, name: &str) -> Option<String> {
+        describe_holder(&self.lock_path(name))
     }
 
     /// Prevents garbage collection by all processes until the guard is dropped. Waits while a collection is running.

@@ -245,7 +245,7 @@ impl Reporter for RunLog {
                     outcome: outcome.clone(),
                 }));
             }
-            Event::StepEnded { .. } => {}
+            Event::StepWaiting { .. } | Event::StepEnded { .. } => {}
         }
         self.next.event(event);
     }

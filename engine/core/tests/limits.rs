@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use prep_cache::{LockGuard, Store};
 use prep_core::{
-    Action, Cancel, Context, Graph, Inputs, NodeId, NodeState, NullReporter, Outputs, RunLimits,
-    RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
+    Action, Cancel, Context, Event, Graph, Inputs, NodeId, NodeState, NullReporter, Outputs,
+    Reporter, RunLimits, RunOptions, RunReport, Step, StepError, StepOutcome, Value, resolve, run,
 };
 
 use crate::last_runs;
@@ -101,6 +101,10 @@ impl TestEngine {
     }
 
     fn run(self, cancel: Cancel) -> RunReport {
+        self.run_with(cancel, Arc::new(NullReporter))
+    }
+
+    fn run_with(self, cancel: Cancel, reporter: Arc<dyn Reporter>) -> RunReport {
         let context = Context::new(self.store.clone(), self.limits, cancel);
         let graph = Arc::new(self.graph);
         let resolution = resolve(&graph, &context, &last_runs(&context.store)).unwrap();
@@ -108,8 +112,20 @@ impl TestEngine {
             keep_going: true,
             oldest_first: false,
         };
-        let reporter = Arc::new(NullReporter);
         run(graph, context, resolution, options, reporter).unwrap()
+    }
+}
+
+/// The steps that waited for another process, with the description of that process.
+#[derive(Default)]
+struct WaitingSteps(std::sync::Mutex<Vec<(String, Option<String>)>>);
+
+impl Reporter for WaitingSteps {
+    fn event(&self, event: &Event) {
+        if let Event::StepWaiting { step, holder, .. } = event {
+            let mut waiting = self.0.lock().unwrap();
+            waiting.push((step.clone(), holder.clone()));
+        }
     }
 }
 
@@ -128,10 +144,20 @@ fn node_waiting_for_a_lock_frees_its_job_slot() {
     // The node that was added last starts first.
     let waits = engine.add("waits", |_| Ok(()));
     *lock.lock().unwrap() = Some(engine.hold(waits));
-    let report = engine.run(Cancel::default());
+    let waiting = Arc::new(WaitingSteps::default());
+    let report = engine.run_with(Cancel::default(), waiting.clone());
     for node in [waits, other] {
         assert!(matches!(report.outcomes[&node], StepOutcome::Done { .. }));
     }
+    let waiting = waiting.0.lock().unwrap().clone();
+    let [(step, holder)] = waiting.as_slice() else {
+        panic!("one step waits, and its wait is reported once: {waiting:?}");
+    };
+    assert_eq!(step, "waits");
+    let process = format!("process {} of user ", std::process::id());
+    // Only Linux describes the process.
+    let is_this_process = |holder: &String| holder.starts_with(&process);
+    assert!(holder.as_ref().is_none_or(is_this_process), "{holder:?}");
     assert!(
         report.figures[&waits].waited.lock >= 50,
         "{:?}",

@@ -104,7 +104,7 @@ impl Reporter for Steps {
     fn event(&self, event: &Event) {
         let step = match event {
             Event::StepStarted { step, kind, .. } => format!("/step/{kind}/{step}"),
-            Event::StepEnded { .. } => "/step//".to_owned(),
+            Event::StepWaiting { .. } | Event::StepEnded { .. } => "/step//".to_owned(),
         };
         // No such file exists. The attempt to open it passes the name of the step to the library.
         let _ = File::open(step);

@@ -233,6 +233,7 @@ impl Reporter for Watch {
                 let mut times = self.times.lock();
                 times.entry(competition.clone()).or_insert((now, now));
             }
+            Event::StepWaiting { .. } => {}
             Event::StepEnded {
                 competition,
                 kind,

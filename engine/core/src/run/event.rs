@@ -50,6 +50,15 @@ pub enum Event {
         /// Counters that the step updates while it runs.
         progress: Arc<Progress>,
     },
+    /// A step waits for another process, which runs the same step or publishes the same directory.
+    StepWaiting {
+        /// Id of the competition.
+        competition: String,
+        /// Name of the step within the competition.
+        step: String,
+        /// The other process, for example `process 4711 of user ann`, if the system knows it.
+        holder: Option<String>,
+    },
     /// A step ended.
     StepEnded {
         /// Id of the competition.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use prep_cache::{
     Digest, LedgerEntry, LockGuard, Offer, StepResult, StoreError, Usage, create_directory,
-    try_lock_at, unix_seconds,
+    describe_holder, try_lock_at, unix_seconds,
 };
 
 use super::RunShared;
@@ -73,19 +73,28 @@ impl NodeResult {
     }
 }
 
-/// Takes the lock of a node. Returns `None` if another process holds the lock, and `Some(None)` if the node needs no lock.
+enum NodeLock {
+    /// `None` if the node needs no lock.
+    Taken(Option<LockGuard>),
+    /// Another process holds the lock. Contains the description of this process, if the system knows it.
+    Held(Option<String>),
+}
+
+/// Takes the lock of a node.
 fn try_lock(
     shared: &RunShared,
     id: NodeId,
     record: Option<&KeyRecord>,
-) -> Result<Option<Option<LockGuard>>, StepError> {
-    let lock = match (&shared.graph.node(id).action, record) {
+) -> Result<NodeLock, StepError> {
+    let (lock, holder) = match (&shared.graph.node(id).action, record) {
         (Action::Step(_), Some(record)) => {
-            let name = format!("step-{}", record.key());
-            shared.context.store.try_lock(&name)?
+            let (store, name) = (&shared.context.store, format!("step-{}", record.key()));
+            let lock = store.try_lock(&name)?;
+            let holder = lock.is_none().then(|| store.holder(&name));
+            (lock, holder)
         }
         (Action::Sink(sink), _) => match sink.lock() {
-            None => return Ok(Some(None)),
+            None => return Ok(NodeLock::Taken(None)),
             Some(path) => {
                 if let Some(directory) = path.parent() {
                     create_directory(directory).map_err(|cause| {
@@ -97,12 +106,17 @@ fn try_lock(
                         }
                     })?;
                 }
-                try_lock_at(&path)?
+                let lock = try_lock_at(&path)?;
+                let holder = lock.is_none().then(|| describe_holder(&path));
+                (lock, holder)
             }
         },
-        _ => return Ok(Some(None)),
+        _ => return Ok(NodeLock::Taken(None)),
     };
-    Ok(lock.map(Some))
+    Ok(match lock {
+        Some(lock) => NodeLock::Taken(Some(lock)),
+        None => NodeLock::Held(holder.flatten()),
+    })
 }
 
 impl Task {
@@ -169,9 +183,19 @@ impl Task {
         };
         let reason = state.reason();
         *to_run = Some(state);
-        let lock = try_lock(shared, self.id, record.as_ref())?;
-        let Some(lock) = lock else {
-            return Ok(None);
+        let lock = match try_lock(shared, self.id, record.as_ref())? {
+            NodeLock::Taken(lock) => lock,
+            NodeLock::Held(holder) => {
+                if self.waits.blocked.is_none() {
+                    let node = shared.graph.node(self.id);
+                    shared.reporter.event(&Event::StepWaiting {
+                        competition: node.competition.clone(),
+                        step: node.name.clone(),
+                        holder,
+                    });
+                }
+                return Ok(None);
+            }
         };
         let now = Instant::now();
         let blocked = self.waits.blocked.unwrap_or(now);

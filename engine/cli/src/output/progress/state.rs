@@ -25,6 +25,8 @@ pub(super) struct State {
     /// Number of steps that have ended, without those that were stopped.
     pub(super) ended: usize,
     pub(super) running: BTreeMap<StepName, Running>,
+    /// Steps that wait for another process, each with this process.
+    waiting: BTreeMap<StepName, String>,
     pub(super) fraction: Fraction,
     competitions: HashMap<String, CompetitionProgress>,
     /// Bytes and files that ended steps have processed.
@@ -73,6 +75,7 @@ impl State {
             steps: work.len(),
             ended: 0,
             running: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             fraction: Fraction::new(work),
             competitions,
             bytes: 0,
@@ -103,12 +106,22 @@ impl State {
                     }
                 }
                 let name = (competition.clone(), step.clone());
+                self.waiting.remove(&name);
                 let running = Running {
                     counters: progress.clone(),
                     estimated: self.fraction.start(&name),
                     begun: Instant::now(),
                 };
                 self.running.insert(name, running);
+            }
+            Event::StepWaiting {
+                competition,
+                step,
+                holder,
+            } => {
+                let name = (competition.clone(), step.clone());
+                let holder = holder.as_deref().unwrap_or("another process");
+                self.waiting.insert(name, holder.to_owned());
             }
             Event::StepEnded {
                 competition,
@@ -121,6 +134,7 @@ impl State {
                 self.ended += usize::from(!is_stopped);
                 let name = (competition.clone(), step.clone());
                 let mut bytes = 0;
+                self.waiting.remove(&name);
                 let running = self.running.remove(&name);
                 // A step starts again if an input turns out to be damaged, but ends only once.
                 let has_run = running.is_some();
@@ -178,14 +192,23 @@ impl State {
             format!("{competition}/{step}{}", done.unwrap_or_default())
         });
         let facts = self.facts().join(", ");
-        format!("{facts}; now {}", joined(running, MAX_LINES))
+        match running.len() {
+            0 => facts,
+            _ => format!("{facts}; now {}", joined(running, MAX_LINES)),
+        }
     }
 
     /// Returns for example `3 of 44 steps`, `1 of 4 competitions`, the fraction in percent, the remaining time, the
-    /// numbers of bytes and files, the transferred bytes, and the elapsed time.
+    /// numbers of bytes and files, the transferred bytes, and the elapsed time. If all steps wait for another process, the
+    /// second fact is this process.
     pub(super) fn facts(&self) -> Vec<String> {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
+        if let Some(holder) = self.waiting.values().next()
+            && self.running.is_empty()
+        {
+            facts.push(format!("waiting for {holder}"));
+        }
         if self.competitions.len() > 1 {
             let ended = self.competitions.values();
             let ended = ended.filter(|one| one.remaining == 0 && !one.stopped);
@@ -425,6 +448,33 @@ mod tests {
         );
         assert_eq!(lines.len(), 1);
         assert!(lines[0].starts_with("a: failed after 0."), "{lines:?}");
+    }
+
+    #[test]
+    fn a_run_that_only_waits_names_the_other_process() {
+        let mut state = state(2);
+        for (step, holder) in [("x", Some("process 7 of user ann")), ("y", None)] {
+            let (competition, holder) = ("a".to_owned(), holder.map(str::to_owned));
+            let step = step.to_owned();
+            let waiting = Event::StepWaiting {
+                competition,
+                step,
+                holder,
+            };
+            assert!(state.apply(&waiting, true).is_empty());
+        }
+        let line = state.line();
+        assert!(
+            line.starts_with("0 of 2 steps, waiting for process 7 of user ann, "),
+            "{line}"
+        );
+        let counters = Arc::new(Progress::default());
+        state.apply(&started("x", &counters), true);
+        assert!(!state.line().contains("waiting"));
+        state.apply(&ended("x", StepOutcome::Done { millis: 1 }), true);
+        assert!(state.line().contains("waiting for another process, "));
+        state.apply(&ended("y", StepOutcome::Reused), true);
+        assert!(!state.line().contains("waiting"));
     }
 
     /// The publication starts again after the engine repaired a damaged object.
