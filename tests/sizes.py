@@ -17,14 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Maximum number of code lines of each extra.
 BUDGETS = {
-    "leaks": 8_127,
+    "leaks": 8_131,
     "remote": 3_158,
     "report": 2_712,
     "draft": 2_688,
     "serve": 1_392,
     "trust": 830,
     "experiments": 988,
-    "mcp": 492,
+    "mcp": 500,
 }
 LITERAL_OR_COMMENT = re.compile(
     r"""//[^\n]*|/\*.*?\*/|(?P<literal>b?c?r(?P<hashes>\#*)".*?"(?P=hashes)|[bc]?"(?:\\.|[^"\\])*"|'(?:\\(?:x..|u\{[^}]*\}|.)|[^\\'\n])')""",

@@ -499,8 +499,8 @@ fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     })
 }
 
-/// Returns a sentence that names the parts that differ, if the results of the audit determine them: the tree first, because
-/// the user asked about it.
+/// Returns a sentence that names the parts that differ, if the results of the audit determine them: first the tree, which the
+/// user named.
 fn conclusion(
     bundle: Option<&BundleAudit>,
     outputs: Option<&OutputsAudit>,

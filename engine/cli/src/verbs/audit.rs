@@ -132,7 +132,7 @@ fn audit_text(audit: &Audit) -> String {
     if let Some(tree_part) = &audit.tree {
         text.push_str(&format!("  tree     {}\n", tree(tree_part)));
     }
-    // The tree comes first, because the user asked about it.
+    // The user named the tree, so its causes come first.
     let reports: [Option<&AuditReport>; 3] = [
         audit.tree.as_ref().map(|part| &part.report),
         audit.bundle.as_ref().map(|part| &part.report),

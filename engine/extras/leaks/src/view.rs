@@ -87,9 +87,11 @@ impl<'a> View<'a> {
         for (place, cell) in full.into_iter().chain(empty) {
             let answer = self.answer(label, place);
             if examples.len() < 3 && seen.insert(answer) {
-                let cell = cell.map_or("none".to_owned(), |cell| {
-                    QuotedValue(&cell.chars().take(60).collect::<String>()).to_string()
-                });
+                let quoted = |cell: &str| {
+                    let start: String = cell.chars().take(60).collect();
+                    QuotedValue(&start).to_string()
+                };
+                let cell = cell.map_or("none".to_owned(), quoted);
                 examples.push(format!("{}: {cell}, answer {answer}", self.id(place)));
             }
         }

@@ -17,19 +17,11 @@ pub struct ToolDefinition {
     pub description: &'static str,
     /// Name, description, and whether the parameter is required.
     pub parameters: &'static [(&'static str, &'static str, bool)],
-    /// The members of each competition in the answer, with their JSON types.
-    pub members: &'static [(&'static str, &'static [&'static str])],
+    /// The members of each competition in the answer and their JSON types: `id:string name:string|null`.
+    pub members: &'static str,
     pub has_scores: bool,
     pub call: fn(&McpOptions, &Arguments) -> Answer,
 }
-
-// Types of members.
-const TEXT: &[&str] = &["string"];
-const OPTIONAL_TEXT: &[&str] = &["string", "null"];
-const OPTIONAL_NUMBER: &[&str] = &["number", "null"];
-const OPTIONAL_OBJECT: &[&str] = &["object", "null"];
-const TRUTH: &[&str] = &["boolean"];
-const LIST_TYPE: &[&str] = &["array"];
 
 pub const ALL: &[&ToolDefinition] = &[&LIST, &DESCRIBE, &VALIDATE, &GRADE];
 
@@ -43,13 +35,13 @@ impl ToolDefinition {
         let required = self.parameters.iter().filter(|(_, _, required)| *required);
         let required: Vec<&str> = required.map(|(name, _, _)| *name).collect();
         let properties: Map<String, Value> = self.parameters.iter().map(property).collect();
-        let members = self.members.iter();
-        let members = members.map(|(name, types)| ((*name).to_owned(), json!({ "type": types })));
-        let competition = json!({
-            "type": "object",
-            "properties": members.collect::<Map<String, Value>>(),
-            "required": self.members.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        });
+        let members = self.members.split_whitespace();
+        let members = members.filter_map(|member| member.split_once(':'));
+        let types = |types: &str| json!({ "type": types.split('|').collect::<Vec<_>>() });
+        let members = members.map(|(name, one)| (name.to_owned(), types(one)));
+        let members: Map<String, Value> = members.collect();
+        let names: Vec<&String> = members.keys().collect();
+        let competition = json!({ "type": "object", "properties": members, "required": names });
         json!({
             "name": self.name,
             "description": self.description,
@@ -118,13 +110,7 @@ pub const LIST: ToolDefinition = ToolDefinition {
         "only the competitions of this set: lite, low, medium, high, dev, all, the name of a pack, or PACK/NAME for a set of a pack",
         false,
     )],
-    members: &[
-        ("id", TEXT),
-        ("name", OPTIONAL_TEXT),
-        ("category", OPTIONAL_TEXT),
-        ("sets", LIST_TYPE),
-        ("state", TEXT),
-    ],
+    members: "id:string name:string|null category:string|null sets:array state:string",
     has_scores: false,
     call: list_competitions,
 };
@@ -172,16 +158,8 @@ pub const DESCRIBE: ToolDefinition = ToolDefinition {
     name: "describe",
     description: "Describe a prepared competition: the task, the metric, and the public files with sizes, rows and columns. Paths of files are relative to `directory`.",
     parameters: &[("id", "id of the competition", true)],
-    members: &[
-        ("id", TEXT),
-        ("name", OPTIONAL_TEXT),
-        ("category", OPTIONAL_TEXT),
-        ("sets", LIST_TYPE),
-        ("state", TEXT),
-        ("description", OPTIONAL_TEXT),
-        ("directory", TEXT),
-        ("files", LIST_TYPE),
-    ],
+    members: "id:string name:string|null category:string|null sets:array state:string description:string|null \
+        directory:string files:array",
     has_scores: false,
     call: describe_competition,
 };
@@ -231,33 +209,12 @@ pub const GRADE: ToolDefinition = ToolDefinition {
     name: "grade",
     description: "Grade a submission against the prepared answers: score, medal, and the thresholds of the leaderboard.",
     parameters: PARAMETERS,
-    members: &[
-        ("id", TEXT),
-        ("score", OPTIONAL_NUMBER),
-        ("gold_threshold", OPTIONAL_NUMBER),
-        ("silver_threshold", OPTIONAL_NUMBER),
-        ("bronze_threshold", OPTIONAL_NUMBER),
-        ("median_threshold", OPTIONAL_NUMBER),
-        ("any_medal", TRUTH),
-        ("gold_medal", TRUTH),
-        ("silver_medal", TRUTH),
-        ("bronze_medal", TRUTH),
-        ("above_median", TRUTH),
-        ("submission_exists", TRUTH),
-        ("valid_submission", TRUTH),
-        ("is_lower_better", TRUTH),
-        ("created_at", TEXT),
-        ("submission_path", TEXT),
-        ("variant", TEXT),
-        ("reason", OPTIONAL_OBJECT),
-        ("comparable_with_v1", TRUTH),
-        ("not_comparable_because", LIST_TYPE),
-        ("submission_is_answers", TRUTH),
-        ("own_metric", TRUTH),
-        ("digests", &["object"]),
-        ("program", TEXT),
-        ("log", OPTIONAL_OBJECT),
-    ],
+    members: "id:string score:number|null gold_threshold:number|null silver_threshold:number|null \
+        bronze_threshold:number|null median_threshold:number|null any_medal:boolean gold_medal:boolean \
+        silver_medal:boolean bronze_medal:boolean above_median:boolean submission_exists:boolean \
+        valid_submission:boolean is_lower_better:boolean created_at:string submission_path:string \
+        variant:string reason:object|null comparable_with_v1:boolean not_comparable_because:array \
+        submission_is_answers:boolean own_metric:boolean digests:object program:string log:object|null",
     has_scores: true,
     call: grade_submission,
 };
@@ -340,12 +297,7 @@ pub const VALIDATE: ToolDefinition = ToolDefinition {
     name: "validate",
     description: "Check whether a submission is valid: columns, ids, types. The result contains no score.",
     parameters: PARAMETERS,
-    members: &[
-        ("id", TEXT),
-        ("valid", TRUTH),
-        ("message", OPTIONAL_TEXT),
-        ("reason", OPTIONAL_OBJECT),
-    ],
+    members: "id:string valid:boolean message:string|null reason:object|null",
     has_scores: false,
     call: validate_submission,
 };

@@ -9,16 +9,10 @@ use crate::text::{number, time_of};
 /// The order of elements is examined only for this number of elements at the beginning of a list.
 const MAX_ELEMENTS: usize = 1 << 16;
 
-/// `column` names a column and its file.
-pub(crate) fn collect(
-    column: &str,
-    kind: CellKind,
-    item: usize,
-    cell: &str,
-    facts: &mut ItemFacts,
-) {
+/// `name` contains the column and its file.
+pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts: &mut ItemFacts) {
     let mut form = |what: &str, value: &str| {
-        facts.add(Channel::Form, &format!("{what} of {column}"), item, value);
+        facts.add(Channel::Form, &format!("{what} of {name}"), item, value);
     };
     let leading = cell.len() - cell.trim_start().len();
     let trailing = cell.len() - cell.trim_end().len();
@@ -67,7 +61,7 @@ pub(crate) fn collect(
         }
     }
     let missing = if is_missing(cell) { "missing" } else { "there" };
-    let what = format!("whether {column} has a value");
+    let what = format!("whether {name} has a value");
     facts.add(Channel::Missing, &what, item, missing);
 }
 
