@@ -28,6 +28,8 @@ pub(super) struct Fraction {
     /// When the first bytes were reported, and the fraction at that time.
     /// An interrupted download that continues begins with a fraction above zero.
     first: Option<(Instant, f64)>,
+    /// When the fraction last rose.
+    rose: Instant,
 }
 
 /// A running step: the bytes so far, and all expected bytes.
@@ -44,6 +46,7 @@ impl Fraction {
             ended: 0,
             highest: 0.0,
             first: None,
+            rose: Instant::now(),
         }
     }
 
@@ -71,7 +74,10 @@ impl Fraction {
             .map(|bytes| bytes + STEP_BYTES)
             .sum::<u64>();
         if done + left > 0 {
-            self.highest = self.highest.max(done as f64 / (done + left) as f64);
+            let fraction = done as f64 / (done + left) as f64;
+            if fraction > self.highest {
+                (self.highest, self.rose) = (fraction, Instant::now());
+            }
         }
         if done > 0 {
             self.first.get_or_insert((Instant::now(), self.highest));
@@ -84,13 +90,18 @@ impl Fraction {
 
     /// Returns the remaining time at the speed so far. Returns `None` until both `MIN_TIME` and `MIN_FRACTION` are
     /// reached.
+    ///
+    /// While the fraction does not rise, the time falls like a clock. When it has fallen to zero, the result is `None`,
+    /// because the speed so far says nothing about a step that reports no bytes.
     pub fn time_left(&self) -> Option<Duration> {
         let (begun, before) = self.first?;
-        let (elapsed, done) = (begun.elapsed(), self.highest - before);
+        let (elapsed, done) = (self.rose.duration_since(begun), self.highest - before);
         if elapsed < MIN_TIME || done < MIN_FRACTION {
             return None;
         }
-        Duration::try_from_secs_f64(elapsed.as_secs_f64() * (1.0 - self.highest) / done).ok()
+        let left = elapsed.as_secs_f64() * (1.0 - self.highest) / done;
+        let left = Duration::try_from_secs_f64(left).ok()?;
+        left.checked_sub(self.rose.elapsed())
     }
 }
 
@@ -152,5 +163,23 @@ mod tests {
             );
             before = fraction.done();
         }
+    }
+
+    #[test]
+    fn the_remaining_time_falls_while_a_step_reports_nothing() {
+        let mut fraction = Fraction::new(&[step("x", 10 << 30)]);
+        fraction.start(&("a".to_owned(), "x".to_owned()));
+        fraction.update(running(1 << 30, 10 << 30));
+        let now = Instant::now();
+        fraction.update(running(5 << 30, 10 << 30));
+        assert_eq!(fraction.time_left(), None, "the run has only begun");
+        // Half of the work took 20 seconds, and then nothing was reported for five seconds.
+        let ago = |seconds| now.checked_sub(Duration::from_secs(seconds)).unwrap();
+        (fraction.first, fraction.rose) = (Some((ago(25), 0.0)), ago(5));
+        fraction.update(running(5 << 30, 10 << 30));
+        let left = fraction.time_left().unwrap().as_secs_f64();
+        assert!((14.0..15.1).contains(&left), "{left}");
+        (fraction.first, fraction.rose) = (Some((ago(50), 0.0)), ago(30));
+        assert_eq!(fraction.time_left(), None);
     }
 }

@@ -143,7 +143,7 @@ impl Screen {
             Screen::Lines => {
                 let line = {
                     let mut state = state.lock();
-                    state.update_fraction();
+                    state.update_figures();
                     state.line()
                 };
                 self.line(&line);
@@ -176,7 +176,7 @@ impl Screen {
 impl Bars {
     /// Redraws all bars. A step gets its bar here and not when it starts, so that short steps do not flicker.
     fn draw(&self, state: &mut State) {
-        state.update_fraction();
+        state.update_figures();
         let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
         // The last column stays empty, because some terminals wrap a line that fills it.
         let width = width.map_or(DEFAULT_WIDTH, usize::from).saturating_sub(1);

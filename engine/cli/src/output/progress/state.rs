@@ -32,6 +32,8 @@ pub(super) struct State {
     /// Bytes and files that ended steps have processed.
     bytes: u64,
     files: u64,
+    /// When the rate was last computed, the bytes at that time, and the rate in bytes per second.
+    rate: (Instant, u64, u64),
     remote: Option<Link>,
 }
 
@@ -80,6 +82,7 @@ impl State {
             competitions,
             bytes: 0,
             files: 0,
+            rate: (Instant::now(), 0, 0),
             remote,
         }
     }
@@ -180,12 +183,6 @@ impl State {
         (self.bytes + bytes, self.files + files)
     }
 
-    /// Returns for example `3.4 GB`, `1204 files` and `210 MB/s`. Omits zeros.
-    fn amounts(&self) -> Vec<String> {
-        let (bytes, files) = self.totals();
-        amounts(bytes, files, self.begun.elapsed())
-    }
-
     pub(super) fn line(&self) -> String {
         let running = self.running.iter().map(|((competition, step), one)| {
             let done = one.percentage().map(|done| format!(" ({done})"));
@@ -221,15 +218,22 @@ impl State {
         facts.push(format!("{} %", (self.fraction.done() * 100.0) as u64));
         let left = self.fraction.time_left();
         facts.extend(left.map(|left| format!("{} left", units::approximate_duration(left))));
-        facts.extend(self.amounts());
+        let (bytes, files) = self.totals();
+        facts.extend(amounts(bytes, files, self.rate.2));
         facts.extend(self.remote.iter().flat_map(describe_transfer));
         facts.push(units::duration(self.begun.elapsed()));
         facts
     }
 
-    pub(super) fn update_fraction(&mut self) {
+    /// Updates the fraction, and every few seconds the rate.
+    pub(super) fn update_figures(&mut self) {
         self.fraction
             .update(self.running.values().map(Running::bytes));
+        let ((since, before, _), (bytes, _)) = (self.rate, self.totals());
+        if since.elapsed() >= RATE_INTERVAL {
+            let rate = per_second(bytes.saturating_sub(before), since.elapsed());
+            self.rate = (Instant::now(), bytes, rate);
+        }
     }
 }
 
@@ -263,7 +267,8 @@ impl Running {
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
         let elapsed = self.begun.elapsed();
-        let mut facts = amounts(bytes, load(&self.counters.files), elapsed);
+        let files = load(&self.counters.files);
+        let mut facts = amounts(bytes, files, per_second(bytes, elapsed));
         if let Some(percentage) = self.percentage() {
             match bytes {
                 0 => facts.insert(0, percentage),
@@ -279,8 +284,13 @@ impl Running {
     }
 }
 
+fn per_second(bytes: u64, time: Duration) -> u64 {
+    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+    bytes.saturating_mul(1000) / millis
+}
+
 /// Formats the number of bytes, the number of files, and the bytes per second. Omits zeros.
-fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
+fn amounts(bytes: u64, files: u64, rate: u64) -> Vec<String> {
     let mut amounts = Vec::new();
     if bytes > 0 {
         amounts.push(units::bytes(bytes));
@@ -288,9 +298,7 @@ fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
     if files > 0 {
         amounts.push(units::count(files, "file"));
     }
-    if bytes > 0 {
-        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
-        let rate = bytes.saturating_mul(1000) / millis;
+    if rate > 0 {
         amounts.push(format!("{}/s", units::bytes(rate)));
     }
     amounts
@@ -316,6 +324,9 @@ impl CompetitionProgress {
         })
     }
 }
+
+/// The rate of the whole run is the mean over this time.
+const RATE_INTERVAL: Duration = Duration::from_secs(2);
 
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
