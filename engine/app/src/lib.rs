@@ -84,8 +84,8 @@ pub use export::{CopyContent, Export, ExportForm, export};
 pub use grading::claim::{Claim, Expectations, parse_report};
 pub use grading::list::{GradedList, grade_list, write_report};
 pub use grading::{
-    Comparability, GradeOverrides, Grading, GradingLog, LOG_FILE, Submission, SubmissionDirectory,
-    SubmissionError, Validation, leaderboard, read_leaderboard,
+    Comparability, GradeOverrides, Grading, GradingLog, LOG_FILE, NO_SUBMISSION, Submission,
+    SubmissionDirectory, SubmissionError, Validation, leaderboard, read_leaderboard,
 };
 pub use inspect::audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit, leaks};
 pub use inspect::diff::{

@@ -17,11 +17,8 @@ use tempfile::NamedTempFile;
 
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::grading::{Grading, GradingLog};
+use crate::grading::{Grading, GradingLog, NO_SUBMISSION};
 use crate::settings::Settings;
-
-/// Path of a submission that does not exist, as in upstream's reports.
-const NO_SUBMISSION: &str = "None";
 
 /// The report of a list of submissions.
 pub struct GradedList {

@@ -21,7 +21,7 @@ use prep_formats::pandas::Frame;
 use prep_grade::metrics::Direction;
 use prep_grade::report::medals::Leaderboard;
 use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission, LogPlace};
-use prep_grade::{GradeOutcome, Grader, RefusalKind};
+use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::BASE_VARIANT;
 use prep_steps::{MANIFEST_FILE, Manifest};
 use prep_trust::LogWriter;
@@ -41,6 +41,9 @@ pub use self::comparable::Comparability;
 pub(crate) use self::rules::{direction, grader, parse_leaderboard, read};
 pub use self::rules::{leaderboard, read_leaderboard};
 pub use self::submission::{Submission, SubmissionDirectory, SubmissionError};
+
+/// The path of the submission of a run without a submission, in lists and reports, as in upstream's.
+pub const NO_SUBMISSION: &str = "None";
 
 /// The grader of one competition, with its answers. It can grade many submissions, on several threads.
 pub struct Grading {
@@ -329,7 +332,14 @@ impl Grading {
         name: &str,
         error: &SubmissionError,
     ) -> Result<CompetitionReport, Error> {
-        self.report_of(name, error.outcome(name)?, None, false)
+        let outcome = match error {
+            SubmissionError::Missing if name == NO_SUBMISSION => {
+                let refusal = Refusal::new(RefusalKind::NoSubmission, "no submission");
+                GradeOutcome::Invalid(refusal)
+            }
+            _ => error.outcome(name)?,
+        };
+        self.report_of(name, outcome, None, false)
     }
 
     /// Returns whether a submission has the same cells as the answers. Their bytes may differ, because Python callers
@@ -531,7 +541,6 @@ fn one_line(message: &str) -> String {
 #[cfg(test)]
 mod validation_tests {
     use super::*;
-    use prep_grade::Refusal;
 
     #[test]
     fn messages_equal_upstreams_messages() {

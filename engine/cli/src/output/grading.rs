@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use prep_app::NO_SUBMISSION;
 use prep_core::units;
 use prep_grade::report::ListedSubmission;
 use prep_grade::report::medals::{Medals, Thresholds};
@@ -176,9 +177,6 @@ fn better(is_lower_better: bool) -> &'static str {
     if is_lower_better { "lower" } else { "higher" }
 }
 
-/// The path of the submission, in a list and in its report, if a run has no submission.
-pub const NO_PATH: &str = "None";
-
 /// A report, and the path of its submission. If the run has no submission, this is the directory of the run.
 pub type ReportRow<'a> = (&'a CompetitionReport, &'a Path);
 
@@ -198,7 +196,7 @@ pub fn rows(reports: &[ReportRow]) -> PrintedTable {
     let mut table = PrintedTable::with_header(&header);
     for (report, path) in reports {
         let submission = match &report.reason {
-            Some(_) if report.submission_path == NO_PATH => "no submission".to_owned(),
+            Some(refusal) if report.submission_path == NO_SUBMISSION => refusal.to_string(),
             Some(refusal) => format!("invalid: {refusal}"),
             None => "valid".to_owned(),
         };

@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Error, GradedList, Grading, Submission, Validation};
+use prep_app::{Catalog, Error, GradedList, Grading, NO_SUBMISSION, Submission, Validation};
 use prep_core::units;
 use prep_experiments::{ListPlaces, Submission as ListedRun};
 use prep_grade::GradeOutcome;
@@ -338,8 +338,8 @@ fn grade_list(
     } else {
         let rows = reports.iter().map(|report| {
             let path = match (report.submission_path.as_str(), &report.run) {
-                (grading::NO_PATH, None) => "-",
-                (grading::NO_PATH, Some(run)) => run,
+                (NO_SUBMISSION, None) => "-",
+                (NO_SUBMISSION, Some(run)) => run,
                 (path, _) => path,
             };
             (*report, Path::new(path))
@@ -373,7 +373,7 @@ fn grade_list(
 /// error instead, because the list was probably written for another directory.
 fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> {
     let named = graded.results.iter();
-    let named = named.filter(|(entry, _)| entry.submission_path != grading::NO_PATH);
+    let named = named.filter(|(entry, _)| entry.submission_path != NO_SUBMISSION);
     let found: Vec<&CompetitionReport> = named.filter_map(|(_, one)| one.as_ref().ok()).collect();
     let missing = found.iter().filter(|report| {
         let path = Path::new(&report.submission_path);

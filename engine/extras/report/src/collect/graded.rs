@@ -112,7 +112,7 @@ fn distinct_parts(paths: &BTreeSet<&str>) -> usize {
 fn last_parts(path: &str, count: usize) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let last = parts.get(parts.len().saturating_sub(count)..)?;
-    (!last.is_empty() && path != "None").then(|| last.join("/"))
+    (!last.is_empty() && path != prep_app::NO_SUBMISSION).then(|| last.join("/"))
 }
 
 fn minute_of(time: &str) -> String {
