@@ -58,7 +58,8 @@ fn submissions_at_another_place_have_a_warning() {
         "2 of them without a submission",
         "2 runs have no submission at their place, so they are graded as failed runs",
         "expected RUN/submission/submission.csv, found ",
-        "name the place with --submission-path",
+        "move the files to that path, for example runs/harbour_1/submission.csv to \
+         runs/harbour_1/submission/submission.csv",
         "harbour_1/submission.csv",
         "harbour_2/submission/ok.csv",
     ]);
@@ -102,6 +103,32 @@ fn runs_that_were_graded_twice_have_a_warning() {
     let graded = sandbox.prep(&grade).code(0);
     graded.stdout_has(&["competition  path", &path]);
     let warning = "graded several times";
+/// The option is only right if it fits all runs.
+#[test]
+fn the_option_for_another_place_must_fit_all_runs() {
+    for (files, expected) in [
+        ("1/ok.csv 2/ok.csv", "write `--submission-path ok.csv`"),
+        (
+            "1/submission/a.csv",
+            "write `--submission-path submission/a.csv`",
+        ),
+        ("1/ok.csv 2/other.csv", "move the files"),
+        ("1/ok.csv 2/submission/submission.csv", "move the files"),
+        ("1/ok.csv 2/agent.log", "move the files"),
+    ] {
+        let sandbox = Harbour::prepared();
+        for file in files.split(' ') {
+            sandbox.write(&format!("runs/{}_{file}", Harbour::ID), "id,docked\n1,1\n");
+        }
+        let listed = sandbox.prep(&["grade", "runs", "--list"]).code(0);
+        assert!(
+            listed.stderr.contains(expected),
+            "{files}: {}",
+            listed.stderr
+        );
+    }
+}
+
     let once = sandbox.prep(&["summarize", "rep"]).code(0);
     assert!(!once.stderr.contains(warning), "{}", once.stderr);
     sandbox.prep(&grade).code(0);

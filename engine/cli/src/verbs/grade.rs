@@ -468,7 +468,8 @@ fn list(
         code: args.code.clone(),
     };
     let (mut text, mut directories) = (String::new(), Vec::new());
-    let mut misplaced = Vec::new();
+    // The file that is probably the submission, and the directory of the run.
+    let mut misplaced: Vec<(PathBuf, PathBuf)> = Vec::new();
     let mut unknown = BTreeSet::new();
     let (mut missing, mut has_known) = (0, false);
     let is_known = |entry: &ListedRun| catalog.find(&entry.competition_id).is_some();
@@ -500,7 +501,7 @@ fn list(
             }
             text.push_str(&entry.line());
             text.push('\n');
-            misplaced.extend(entry.misplaced);
+            misplaced.extend(entry.misplaced.zip(Some(entry.directory.clone())));
             directories.push(entry.directory);
         }
     }
@@ -523,11 +524,9 @@ fn list(
         return Err(CliError::new(Exit::Input, message).help(help));
     }
     let mut warnings = Vec::new();
-    if !misplaced.is_empty() {
-        let names = joined(
-            misplaced.iter().map(|path| path.display().to_string()),
-            MAX_NAMES,
-        );
+    if let Some((first, run)) = misplaced.first() {
+        let names = misplaced.iter().map(|(path, _)| path.display().to_string());
+        let names = joined(names, MAX_NAMES);
         let runs = match misplaced.len() {
             1 => "1 run has no submission at its place, so it is graded as a failed run".to_owned(),
             more => format!(
@@ -535,8 +534,22 @@ fn list(
             ),
         };
         let place = places.submission.display();
+        // With --submission-path, the submissions of all runs must be at the same place.
+        let inner = misplaced.iter();
+        let inner = inner.filter_map(|(path, run)| path.strip_prefix(run).ok());
+        let inner: BTreeSet<&Path> = inner.collect();
+        let remedy = match inner.first() {
+            Some(inner_path) if inner.len() == 1 && misplaced.len() == directories.len() => {
+                format!("write `--submission-path {}`", inner_path.display())
+            }
+            _ => format!(
+                "move the files to that path, for example {} to {}",
+                first.display(),
+                run.join(&args.submission).display()
+            ),
+        };
         warnings.push(format!(
-            "{runs}: expected RUN/{place}, found {names}; name the place with --submission-path"
+            "{runs}: expected RUN/{place}, found {names}; {remedy}"
         ));
     }
     warnings.extend(unknown.iter().map(|id| {
