@@ -109,12 +109,9 @@ def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) 
 
     Do not give the page to agents, because it shows the distribution of test labels.
     """
-    grading = options.get("grading")
-    if isinstance(grading, Mapping):
-        options["grading"] = _named_reports(grading, "grading")
-    elif grading is not None:
-        options["grading"] = _reports(grading, "grading")
-    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_in_directory(output, 'output')}"])
+    grading = _experiments(options.pop("grading", None) or (), "grading")
+    extra = [f"--output={_in_directory(output, 'output')}", *(f"--grading={one}" for one in grading)]
+    return _call("report", ReportPage, _ids(ids), options, extra=extra)
 
 
 @verb
@@ -174,13 +171,9 @@ def summarize(
 
     If `ids_from` is a list of ids, the set has the name `ids`.
     """
-    if not isinstance(reports, Mapping):
-        given = _reports(reports, "reports")
-    elif options.get("name") is not None:
+    if isinstance(reports, Mapping) and options.get("name") is not None:
         raise TypeError("`name` cannot be used with a mapping, whose keys are the names")
-    else:
-        named = _named_reports(reports, "reports")
-        given = [f"{name}={path}" for name, paths in named.items() for path in paths]
+    given = _experiments(reports, "reports")
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
         raise UsageError("no reports are given", code=2, help=help)
@@ -379,11 +372,18 @@ def _as_list(submissions: Sequence[Any], check: bool) -> Iterator[Sequence[Path_
         yield [path]
 
 
-def _reports(reports: Reports, name: str) -> Sequence[str]:
-    """Returns the paths of reports. Replaces grades with the paths of their reports, each path once."""
+def _reports(reports: Reports, name: str, has_names: bool = True) -> Sequence[str]:
+    """Returns the paths of reports. Replaces grades with the paths of their reports, each path once.
+
+    With `has_names`, a text may also be `NAME=PATH`. The program checks the path.
+    """
     paths: Sequence[Path_] = []
+    named: Sequence[str] = []
     counts: Counter[Path] = Counter()
     for one in [reports] if isinstance(reports, (str, os.PathLike, Graded)) else reports:
+        if has_names and isinstance(one, str) and "=" in one and not os.path.exists(one):
+            named = [*named, one]
+            continue
         if isinstance(one, (str, os.PathLike)):
             paths = [*paths, one]
             continue
@@ -402,15 +402,17 @@ def _reports(reports: Reports, name: str) -> Sequence[str]:
         if count < total:
             message = f"`{name}` contains {count} of the {total} grades in {path}, but the figures are those of entire reports"
             raise UsageError(message, code=2, help="pass all grades of the report, or grade the selected submissions again")
-    return found
+    return [*found, *named]
 
 
-def _named_reports(reports: Mapping[str, Reports], name: str) -> Mapping[str, Sequence[str]]:
-    """Returns the paths of the reports of each experiment. Raises `UsageError` for an experiment without reports."""
-    found = {experiment: _reports(one, name) for experiment, one in reports.items()}
+def _experiments(reports: Reports | Mapping[str, Reports], name: str) -> Sequence[str]:
+    """Returns `PATH` or `NAME=PATH` for each report. Raises `UsageError` for a name without reports."""
+    if not isinstance(reports, Mapping):
+        return _reports(reports, name)
+    found = {experiment: _reports(one, name, has_names=False) for experiment, one in reports.items()}
     if empty := [experiment for experiment, paths in found.items() if not paths]:
         raise UsageError(f"the experiment `{empty[0]}` has no reports", code=2)
-    return found
+    return [f"{experiment}={path}" for experiment, paths in found.items() for path in paths]
 
 
 def _in_directory(file: Path_, name: str) -> str:

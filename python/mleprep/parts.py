@@ -510,7 +510,7 @@ class MetricFigures(Part):
 
 @record
 class CompetitionFigures(Part):
-    """The figures of a competition over all runs."""
+    """The figures of a competition over all its runs or, with `seeds=N`, over its first N runs."""
 
     #: The id of the competition.
     competition: str
@@ -544,7 +544,12 @@ class CompetitionFigures(Part):
     complexity: str | None = None
 
     def _row(self) -> dict[str, object]:
-        return {"logged_gradings" if name == "looks" else name: value for name, value in super()._row().items()}
+        """Returns the columns of `prep summarize --per-competition`."""
+        numbers = (self.mean_score, self.score_standard_error)
+        score = " ± ".join(f"{number:.5f}" for number in numbers if number is not None)
+        names = "runs looks copies valid above_median gold silver bronze".split()
+        counts = {"logged_gradings" if name == "looks" else name: getattr(self, name) for name in names}
+        return {"competition": self.competition, "set": self.complexity, **counts, "score": score}
 
 
 @record

@@ -457,14 +457,27 @@ class Experiment(Record):
     metrics: Sequence[MetricFigures] = member(lambda experiment: _metrics(experiment), default=())
 
     def _rows(self) -> Sequence[Json]:
-        return [
-            {"experiment": self.id, "set": one.set, "seeds": one.num_seeds_averaged, **_means(one), "error": one.error}
-            for one in self.sets
-        ]
+        figures = [one for one in self.sets if one.metrics]
+        return [{"experiment": self.id, "set": one.set, "seeds": one.num_seeds_averaged, **_means(one)} for one in figures]
 
     def _details(self) -> Sequence[Json]:
-        has_figures = any(one.metrics for one in self.sets)
-        return () if has_figures else [one._row() for one in self.competitions]
+        return [one._row() for one in self.competitions]
+
+    def _repr_html_(self) -> str:
+        return _figures([self])
+
+
+def _figures(experiments: Sequence[Experiment]) -> str:
+    """Returns a table of the sets with figures, a line about the other sets, and a table of competitions."""
+    rows = [cells for one in experiments for cells in one._rows()]
+    details = [{"experiment": one.id, **cells} for one in experiments for cells in one._details()]
+    notes: dict[str, list[str]] = {}
+    for one in experiments:
+        if names := ", ".join(figures.set for figures in one.sets if not figures.metrics):
+            text = f"no figures for {names}, because competitions of these sets lack graded runs"
+            notes.setdefault(text, []).append(one.id)
+    shown = [_html.note(f"{', '.join(ids)}: {text}") for text, ids in notes.items()]
+    return "".join([_html.tables(rows), *shown, _html.tables(details)])
 
 
 def _metrics(experiment: Json) -> Sequence[Json]:
@@ -635,6 +648,9 @@ class Audits(Results[Audit]):
 
 class Experiments(Results[Experiment]):
     """The results of `summarize`."""
+
+    def _repr_html_(self) -> str:
+        return _figures(self._rows)
 
 
 class Grades(Results[Grade]):

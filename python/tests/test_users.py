@@ -230,6 +230,29 @@ def test_reports_that_are_named_twice_are_counted_once(data_dir: Path, tmp_path:
         assert {one.filename for one in warned} == {__file__}
 
 
+@pytest.mark.filterwarnings("ignore::mleprep.PrepWarning")
+def test_notebooks_show_sets_with_figures_and_scores(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
+    entries = [(ID, sample), (ID, "None")]
+    grades = mleprep.grade_all(entries, output=tmp_path / "all", data_dir=data_dir, log=False, progress=False)
+    assert [str(one.reason) for one in grades] == ["None", "no submission"]
+    assert ">no submission<" in grades._repr_html_() and "file None" not in grades._repr_html_()
+    found = mleprep.summarize({"alice": grades, "bob": grades})
+    note = "<p><em>alice, bob: no figures for low, medium, high, all, because"
+    for one, rows in ((found, 2), (found[0], 1)):
+        shown = one._repr_html_()
+        assert (shown.count("<table>"), shown.count("<tr>")) == (2, 2 + 2 * rows)
+        assert shown.count("no figures") == 1 and (note in shown) == (one is found)
+    # The program reads a text with `=` like the command line.
+    monkeypatch.chdir(tmp_path)
+    for reports in ("carol=all", ["carol=al*/*report*.json"], "carol = all"):
+        assert mleprep.summarize(reports).ids == ["carol"]
+    page = mleprep.report(ID, output="page.html", grading="carol=all", data_dir=data_dir)
+    assert "carol" in page.path.read_text()
+    with pytest.raises(mleprep.InputError, match="(?s)there is no file or directory `al`.*did you mean `all`"):
+        mleprep.summarize("carol=al")
+
+
 def test_groups_are_experiments_of_a_page(data_dir: Path, tmp_path: Path) -> None:
     sample = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
     mleprep.grade(sample, ID, output=tmp_path / "g1", data_dir=data_dir, log=False)
