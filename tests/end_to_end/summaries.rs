@@ -22,17 +22,32 @@ fn run_groups_are_graded_and_summarized() {
         .prep(&["summarize", "runs/run_group_experiments.csv"])
         .code(2)
         .stderr_has(&["write `--groups runs/run_group_experiments.csv`"]);
-    let advice = "`prep grade runs/g1 -o runs/g1` writes the report";
-    sandbox
-        .prep(&groups)
-        .stderr_has(&["g1 is left out", advice]);
-    for group in ["runs/g1", "runs/g2"] {
+    let page = ["report", "-o", "r.html", groups[1], groups[2]];
+    for arguments in [&groups[..], &page] {
+        let ended = sandbox.prep(arguments).code(4);
+        assert_eq!(
+            ended.stderr,
+            "error: the run groups of runs/run_group_experiments.csv contain no grading report\n  \
+             help: write a report for each run group, for example with `prep grade runs/g1 -o runs/g1`\n"
+        );
+    }
+    for (group, warns) in [("runs/g1", true), ("runs/g2", false)] {
         let graded = sandbox.prep(&["grade", group, "-o", group, "--json"]);
         assert!(Path::new(&written(&sandbox, &graded.code(0).json())).starts_with(group));
+        let warning = "theirs: run groups without a grading report are left out: g2; \
+                       `prep grade runs/g2 -o runs/g2` writes the report";
+        for arguments in [&groups[..], &page] {
+            let ended = sandbox.prep(arguments);
+            assert_eq!(ended.stderr.contains(warning), warns, "{}", ended.stderr);
+        }
+        // The page shows the warning without the command.
+        let page = fs::read_to_string(sandbox.path("r.html")).expect("a page");
+        let text = "run groups without a grading report are left out: g2.";
+        assert_eq!(page.contains(text), warns, "{page}");
     }
     let summary = sandbox.prep(&groups).code(0);
     assert!(!summary.stderr.contains("left out"), "{}", summary.stderr);
-    summary.stdout_has(&["mine        own         1", "theirs      own         1"]);
+    summary.stdout_has(&["mine        own      1", "theirs      own      1"]);
 }
 
 /// Returns the path of the report that a document names, and asserts that the report exists.
@@ -75,6 +90,8 @@ fn submissions_at_another_place_have_a_warning() {
         let exists = entry["submission_exists"] == true;
         assert_eq!(run.is_empty(), exists, "{entry}");
         assert_eq!(entry["submission_path"] == "None", !exists, "{entry}");
+        let reason = &entry["reason"]["message"];
+        assert_eq!(reason == "no submission", !exists, "{entry}");
     }
     let page = ["report", "--grading", "rep", "-o", "page/of/runs.html"];
     sandbox.prep(&page).code(0);
@@ -88,21 +105,6 @@ fn submissions_at_another_place_have_a_warning() {
     }
 }
 
-/// A run that was graded twice is not a second seed.
-#[test]
-fn runs_that_were_graded_twice_have_a_warning() {
-    let sandbox = Harbour::prepared();
-    let submission = "id,docked\n1,1\n";
-    for run in ["a", "b"] {
-        let path = format!("runs/g/{}_{run}/submission/submission.csv", Harbour::ID);
-        sandbox.write(&path, submission);
-    }
-    let grade = ["grade", "runs/g", "-o", "rep"];
-    // The table has a column with the paths, because both runs are about one competition.
-    let path = format!("{}_b/submission/submission.csv", Harbour::ID);
-    let graded = sandbox.prep(&grade).code(0);
-    graded.stdout_has(&["competition  path", &path]);
-    let warning = "graded several times";
 /// The option is only right if it fits all runs.
 #[test]
 fn the_option_for_another_place_must_fit_all_runs() {
@@ -129,6 +131,21 @@ fn the_option_for_another_place_must_fit_all_runs() {
     }
 }
 
+/// A run that was graded twice is not a second seed.
+#[test]
+fn runs_that_were_graded_twice_have_a_warning() {
+    let sandbox = Harbour::prepared();
+    let submission = "id,docked\n1,1\n";
+    for run in ["a", "b"] {
+        let path = format!("runs/g/{}_{run}/submission/submission.csv", Harbour::ID);
+        sandbox.write(&path, submission);
+    }
+    let grade = ["grade", "runs/g", "-o", "rep"];
+    // The table has a column with the paths, because both runs are about one competition.
+    let path = format!("{}_b/submission/submission.csv", Harbour::ID);
+    let graded = sandbox.prep(&grade).code(0);
+    graded.stdout_has(&["competition  path", &path]);
+    let warning = "graded several times";
     let once = sandbox.prep(&["summarize", "rep"]).code(0);
     assert!(!once.stderr.contains(warning), "{}", once.stderr);
     sandbox.prep(&grade).code(0);

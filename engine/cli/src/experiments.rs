@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_experiments::{Caution, Experiment, Group, Runs};
+use prep_experiments::{CautionKind, Experiment, Group, LeftOutGroup, Runs};
+use prep_report::GradedExperiment;
 use prep_spec::joined;
 
 use crate::error::{CliError, Exit};
@@ -31,18 +32,61 @@ pub struct GroupArgs {
 /// Name of the experiment of reports for which the user gave no name.
 pub const DEFAULT_NAME: &str = "experiment";
 
-/// An experiment, and the paths of its reports in order.
-pub type NamedReports = (String, Vec<PathBuf>);
+/// The reports of an experiment in order.
+#[derive(Default)]
+struct NamedReports {
+    name: String,
+    reports: Vec<PathBuf>,
+    left_out_groups: Vec<LeftOutGroup>,
+}
 
 impl GroupArgs {
-    /// Returns the experiments of the table. Returns `None` without a table.
-    pub fn experiments(&self, session: &CliSession) -> Result<Option<Vec<NamedReports>>, CliError> {
-        let Some(table) = &self.groups else {
-            return match self.runs.is_some() || !self.experiment.is_empty() {
-                true => Err(CliError::usage("`--runs` and `--experiment` need --groups")),
-                false => Ok(None),
-            };
+    /// Reads the runs of the experiments: those of the table or, without a table, those of `values`, which are `PATH` or
+    /// `NAME=PATH`. Without `NAME`, the experiment has the name `default`. Warns about reports that are named several times.
+    pub fn read(
+        &self,
+        session: &CliSession,
+        values: &[PathBuf],
+        default: &str,
+    ) -> Result<Vec<GradedExperiment>, CliError> {
+        let experiments = match &self.groups {
+            Some(table) => self.experiments(table)?,
+            None if self.runs.is_some() || !self.experiment.is_empty() => {
+                return Err(CliError::usage("`--runs` and `--experiment` need --groups"));
+            }
+            None => named_reports(values, default)?,
         };
+        warn_shared(session, &experiments);
+        let experiments = experiments.into_iter().map(|one| {
+            let mut runs = read_reports(session, &self.label(&one.name), &one.reports)?;
+            if self.groups.is_some() {
+                runs.agents.clear();
+            }
+            runs.left_out_groups = one.left_out_groups;
+            let name = one.name;
+            Ok(GradedExperiment { name, runs })
+        });
+        experiments.collect()
+    }
+
+    /// Returns the prefix of messages about an experiment. The prefix contains the experiment's name. If it is the
+    /// default name, the prefix is empty, because this name means nothing to users.
+    pub fn label(&self, experiment: &str) -> String {
+        match self.groups.is_none() && experiment == DEFAULT_NAME {
+            true => String::new(),
+            false => format!("{experiment}: "),
+        }
+    }
+
+    /// Returns the directory of the run groups.
+    fn directory(&self, table: &Path) -> PathBuf {
+        let directory = self.runs.as_deref().or(table.parent());
+        let directory = directory.filter(|one| !one.as_os_str().is_empty());
+        directory.unwrap_or(Path::new(".")).to_owned()
+    }
+
+    /// Returns the experiments of the table.
+    fn experiments(&self, table: &Path) -> Result<Vec<NamedReports>, CliError> {
         let groups = prep_experiments::experiments(table).map_err(CliError::of_experiments);
         let groups = groups.map_err(|error| match table.is_dir() {
             true => error.help(format!(
@@ -51,53 +95,69 @@ impl GroupArgs {
             )),
             false => error,
         })?;
-        let directory = table.parent().unwrap_or(Path::new(""));
-        let runs = self.runs.as_deref().unwrap_or(directory);
-        let exists = |group: &Group| runs.join(&group.run_group).is_dir();
-        if !groups.is_empty() && !groups.iter().any(exists) {
-            let directory = match runs.as_os_str().is_empty() {
-                true => Path::new("."),
-                false => runs,
-            };
-            let message = format!(
-                "{} contains no directory of a run group of {}",
-                directory.display(),
-                table.display()
-            );
-            return Err(CliError::new(Exit::Input, message)
-                .help("name the directory of the run groups, for example `--runs runs`"));
-        }
-        let found = self.requested(&groups, table)?;
-        let found = found
-            .into_iter()
-            .map(|name| {
-                let run_groups = groups.iter().filter(|group| group.experiment == name);
-                let run_groups = run_groups.map(|group| group.run_group.as_str());
-                let mut reports = Vec::new();
-                for (group, found) in prep_experiments::reports_of_groups(run_groups, runs)
-                    .map_err(CliError::of_experiments)?
-                {
-                    match found {
-                        Ok(path) => reports.push(path),
-                        Err(why) => {
-                            let directory = runs.join(&group);
-                            let shown = directory.display();
-                            let advice = match directory.is_dir() {
-                                true => {
-                                    format!("; `prep grade {shown} -o {shown}` writes the report")
-                                }
-                                false => String::new(),
-                            };
-                            session.printer.warning(format!(
-                                "{name}: the run group {group} is left out: {why}{advice}"
-                            ));
-                        }
-                    }
-                }
-                Ok((name.to_owned(), reports))
+        let directory = self.directory(table);
+        let found = self.requested(&groups, table)?.into_iter().map(|name| {
+            let run_groups = groups.iter().filter(|group| group.experiment == name);
+            let run_groups = run_groups.map(|group| group.run_group.as_str());
+            let found = prep_experiments::reports_of_groups(run_groups, &directory);
+            let (reports, left_out_groups) = found.map_err(CliError::of_experiments)?;
+            Ok(NamedReports {
+                name: name.to_owned(),
+                reports,
+                left_out_groups,
             })
-            .collect::<Result<_, CliError>>()?;
-        Ok(Some(found))
+        });
+        let found = found.collect::<Result<Vec<_>, CliError>>()?;
+        match found.iter().all(|one| one.reports.is_empty()) {
+            true => Err(self.no_report(table, &found)),
+            false => Ok(found),
+        }
+    }
+
+    /// Returns the error that no run group of the requested experiments has a report.
+    fn no_report(&self, table: &Path, experiments: &[NamedReports]) -> CliError {
+        let directory = self.directory(table);
+        let (shown, table) = (directory.display(), table.display());
+        let mut groups = experiments.iter().flat_map(|one| &one.left_out_groups);
+        if let Some(group) = groups.clone().find(|group| group.has_directory) {
+            let message = format!("the run groups of {table} contain no grading report");
+            let group = directory.join(&group.name);
+            let group = group.display();
+            return CliError::new(Exit::Input, message).help(format!(
+                "write a report for each run group, for example with `prep grade {group} -o {group}`"
+            ));
+        }
+        let names = groups.clone().map(|group| format!("`{}`", group.name));
+        let names: Vec<String> = names.collect();
+        let names = joined(names.into_iter(), MAX_NAMES);
+        let message = format!("{shown} contains no directory of a run group of {table}: {names}");
+        let error = CliError::new(Exit::Input, message);
+        match groups.find_map(|group| similar_path(&directory.join(&group.name))) {
+            Some(near) => error.suggest(Some(&near)),
+            None => error.help("name the directory of the run groups with `--runs DIR`"),
+        }
+    }
+
+    /// Warns about reasons why the figures of an experiment may mislead. `separation` states how to separate several agents.
+    pub fn warn(&self, session: &CliSession, experiment: &Experiment, separation: &str) {
+        let label = self.label(&experiment.name);
+        let directory = self.directory(self.groups.as_deref().unwrap_or(Path::new("")));
+        let mut groups = experiment.left_out_groups.iter();
+        let group = groups.find(|one| one.has_directory);
+        for caution in experiment.cautions() {
+            let remedy = match caution.kind {
+                CautionKind::GroupsWithoutReport => group.map(|group| {
+                    let path = directory.join(&group.name);
+                    let path = path.display();
+                    format!("`prep grade {path} -o {path}` writes the report")
+                }),
+                CautionKind::Agents => Some(separation.to_owned()),
+                CautionKind::Other => None,
+            };
+            let remedy = remedy.map(|remedy| format!("; {remedy}"));
+            let text = format!("{label}{}{}", caution.text, remedy.unwrap_or_default());
+            session.printer.warning(text);
+        }
     }
 
     /// Returns the requested experiments without duplicates, in the order of the table.
@@ -122,9 +182,9 @@ impl GroupArgs {
     }
 }
 
-/// Returns the reports of each experiment, in the order of each experiment's first report. A value is `PATH` or `NAME=PATH`.
-/// Without `NAME`, the experiment has the name `default`.
-pub fn named_reports(values: &[PathBuf], default: &str) -> Result<Vec<NamedReports>, CliError> {
+/// Returns the reports of each experiment, in the order of each experiment's first report. The reports of an experiment are
+/// sorted by path.
+fn named_reports(values: &[PathBuf], default: &str) -> Result<Vec<NamedReports>, CliError> {
     let mut experiments: Vec<NamedReports> = Vec::new();
     for value in values {
         // A value with `=` is a path if such a file exists.
@@ -134,10 +194,17 @@ pub fn named_reports(values: &[PathBuf], default: &str) -> Result<Vec<NamedRepor
             _ => (default, value.as_path()),
         };
         let paths = reports_at(path)?;
-        match experiments.iter_mut().find(|(other, _)| other == name) {
-            Some((_, all)) => all.extend(paths),
-            None => experiments.push((name.to_owned(), paths)),
+        match experiments.iter_mut().find(|one| one.name == name) {
+            Some(one) => one.reports.extend(paths),
+            None => experiments.push(NamedReports {
+                name: name.to_owned(),
+                reports: paths,
+                ..NamedReports::default()
+            }),
         }
+    }
+    for one in &mut experiments {
+        one.reports.sort();
     }
     Ok(experiments)
 }
@@ -162,11 +229,11 @@ fn reports_at(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// Warns about reports that belong to several experiments, because the experiments then contain the same runs.
-pub fn warn_shared(session: &CliSession, experiments: &[NamedReports]) {
+fn warn_shared(session: &CliSession, experiments: &[NamedReports]) {
     let mut names: BTreeMap<PathBuf, BTreeSet<&str>> = BTreeMap::new();
     for (name, path) in experiments
         .iter()
-        .flat_map(|(name, paths)| paths.iter().map(move |path| (name, path)))
+        .flat_map(|one| one.reports.iter().map(|path| (&one.name, path)))
     {
         let file = path.canonicalize().unwrap_or_else(|_| path.clone());
         names.entry(file).or_default().insert(name);
@@ -185,11 +252,7 @@ pub fn warn_shared(session: &CliSession, experiments: &[NamedReports]) {
 const MAX_NAMES: usize = 3;
 
 /// Reads the reports of an experiment, each report once. Warns about reports that the user named several times.
-pub fn read_reports(
-    session: &CliSession,
-    label: &str,
-    reports: &[PathBuf],
-) -> Result<Runs, CliError> {
+fn read_reports(session: &CliSession, label: &str, reports: &[PathBuf]) -> Result<Runs, CliError> {
     let runs = prep_experiments::read_reports(reports).map_err(CliError::of_experiments)?;
     let repeated = runs.repeated_reports.iter();
     let repeated = repeated.map(|path| path.display().to_string());
@@ -203,14 +266,4 @@ pub fn read_reports(
         joined(repeated, MAX_NAMES)
     ));
     Ok(runs)
-}
-
-/// Warns about reasons why the figures of an experiment may mislead. `separation` states how to separate several agents.
-pub fn warn(session: &CliSession, label: &str, experiment: &Experiment, separation: &str) {
-    for caution in experiment.cautions() {
-        session.printer.warning(match &caution {
-            Caution::Agents(_) => format!("{label}{caution}; {separation}"),
-            _ => format!("{label}{caution}"),
-        });
-    }
 }

@@ -8,13 +8,12 @@ use prep_app::{
     Catalog, Error, FailedRun, PreparationOptions, PreparedState, RememberedOptions, Task,
 };
 use prep_core::units;
-use prep_experiments::agents;
 use prep_report::{GradedExperiment, ReportSubject};
 use prep_spec::{BASE_VARIANT, joined};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
-use crate::experiments::{self, DEFAULT_NAME, GroupArgs, named_reports, read_reports};
+use crate::experiments::{DEFAULT_NAME, GroupArgs};
 use crate::output::printer::write_atomically;
 use crate::output::progress::activity::Activity;
 use crate::request::{DownloadLimits, Purpose};
@@ -65,13 +64,13 @@ impl ReportArgs {
             ..session.options_with(RememberedOptions::default())
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
-        let mut graded = self.graded_experiments(session)?;
+        let mut graded = self.table.read(session, &self.grading, DEFAULT_NAME)?;
         leave_out_unknown(session, &task.catalog, &mut graded);
         let variant = self.variant.as_deref();
         let ids = self
             .selection
             .ids_or(session, || prepared_or_graded(&task, variant, &graded))?;
-        let is_path = |id: &&String| task.catalog.find(id).is_none() && Path::new(id).exists();
+        let is_path = |id: &&String| task.catalog.find(id).is_none() && (Path::new(id).exists());
         if let Some(path) = ids.iter().find(is_path) {
             return Err(
                 CliError::usage(format!("there is no competition `{path}`")).help(format!(
@@ -93,7 +92,7 @@ impl ReportArgs {
         let separation = "to compare the agents, grade each run group into its own directory, and name each agent's reports \
                           with --grading NAME=REPORT.json";
         for experiment in &content.experiments.all {
-            experiments::warn(session, &label(&experiment.name), experiment, separation);
+            self.table.warn(session, experiment, separation);
         }
         if content.left_out > 0 {
             let count = units::count(content.left_out as u64, "graded submission");
@@ -148,33 +147,10 @@ impl ReportArgs {
         session.printer.show(json, text)?;
         Ok(Exit::Success)
     }
-
-    /// Reads the reports of each experiment.
-    fn graded_experiments(&self, session: &CliSession) -> Result<Vec<GradedExperiment>, CliError> {
-        let experiments = match self.table.experiments(session)? {
-            Some(experiments) => experiments,
-            None => named_reports(&self.grading, DEFAULT_NAME)?,
-        };
-        experiments::warn_shared(session, &experiments);
-        let graded = experiments.into_iter().map(|(name, reports)| {
-            let runs = read_reports(session, &label(&name), &reports)?;
-            let agents = match self.table.groups {
-                Some(_) => BTreeSet::new(),
-                None => agents(&runs.graded),
-            };
-            Ok(GradedExperiment { name, runs, agents })
-        });
-        graded.collect()
-    }
 }
 
 /// Maximum number of ids in a message.
 const MAX_NAMES: usize = 10;
-
-/// Returns the prefix of messages about an experiment.
-fn label(experiment: &str) -> String {
-    format!("{experiment}: ")
-}
 
 /// Removes runs of competitions that have no pipeline, and warns about these competitions.
 fn leave_out_unknown(session: &CliSession, catalog: &Catalog, graded: &mut [GradedExperiment]) {

@@ -8,16 +8,14 @@ use clap::{Args, ValueEnum};
 use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
-    Budget, Budgets, Choice, Experiment, GRADED, LeftOut, METRICS, OWN, Runs, Set, SetSummary,
-    agents, summarise,
+    Budget, Budgets, Choice, Experiment, GRADED, METRICS, OWN, Set, SetSummary, summarise,
 };
+use prep_report::GradedExperiment;
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
 
 use crate::error::{CliError, Exit};
-use crate::experiments::{
-    self, DEFAULT_NAME, GroupArgs, NamedReports, named_reports, read_reports,
-};
+use crate::experiments::{DEFAULT_NAME, GroupArgs};
 use crate::forms;
 use crate::global::at_least_one;
 use crate::output::table::PrintedTable;
@@ -36,8 +34,9 @@ Examples:
   prep summarize reports --ids-from mine.txt
 
 The figures are means and standard errors over seeds, in percent. The k-th runs of all competitions of a set are seed k. \
-The number of seeds is the smallest number of runs of any competition. If a competition has more runs, the first ones are \
-used, as in upstream's script (--take last: the last ones). Reports are in order of their paths, run groups in order of \
+The number of seeds is the smallest number of runs of any competition. If a competition has more runs, its first ones are \
+used, as in upstream's script (--take last: the last ones). Figures of --per-competition use all runs or, with --seeds N, \
+the first N runs of each competition. Reports are in order of their paths, run groups in order of \
 their names.")]
 pub struct SummarizeArgs {
     /// Grading reports, or directories of *grading_report*.json
@@ -60,7 +59,7 @@ pub struct SummarizeArgs {
     /// Empty lines and lines that start with # are skipped. The name of the file is the name of the set.
     #[arg(long, value_name = "FILE")]
     ids_from: Vec<PathBuf>,
-    /// Number of seeds [default: all complete ones]
+    /// Number of seeds, and of runs of each competition [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     seeds: Option<usize>,
     /// Which runs to use if a competition has more runs than there are seeds
@@ -133,39 +132,29 @@ impl SummarizeArgs {
             number: self.seeds,
             pad: self.pad_missing,
         };
-        let experiments = self.experiments(session)?;
-        experiments::warn_shared(session, &experiments);
-        let read = |(name, reports): NamedReports| {
-            let runs = read_reports(session, &self.label(&name), &reports)?;
-            Ok((name, runs))
-        };
-        let experiments: Result<Vec<_>, CliError> = experiments.into_iter().map(read).collect();
-        let experiments = experiments?;
+        let experiments = self.table.read(session, &self.reports, &self.name)?;
         self.check_ids(session, &sets, &experiments)?;
         if !self.names_sets() {
-            let runs = experiments.iter().flat_map(|(_, runs)| &runs.graded);
+            let runs = experiments.iter().flat_map(|one| &one.runs.graded);
             let own = Set::own(runs.clone());
             // If all competitions are of the set `own`, this set has the same figures.
             sets.extend(Set::graded(runs).filter(|set| set.competitions != own.competitions));
         }
         let mut found = Vec::new();
-        for (name, runs) in experiments {
+        for GradedExperiment { name, runs } in experiments {
             let mut sets = sets.clone();
             let is_named = self.set.iter().any(|name| name == OWN);
             let own = Set::own(&runs.graded);
             if is_named || !self.names_sets() && !own.competitions.is_empty() {
                 sets.push(own);
             }
-            let mut one = summarise(&name, &runs.graded, &runs.ungraded, &sets, &choice);
+            let mut one = summarise(&name, &runs, &sets, &choice);
             if self.names_sets() {
                 let is_wanted = |id: &String| sets.iter().any(|set| set.competitions.contains(id));
                 one.competitions.retain(|one| is_wanted(&one.competition));
                 // The set `own` contains only graded competitions, so it does not decide which ungraded runs matter.
                 one.ungraded_runs
                     .retain(|run| is_named || is_wanted(&run.competition));
-            }
-            if self.table.groups.is_none() {
-                one.agents = agents(&runs.graded);
             }
             found.push(one);
         }
@@ -184,16 +173,35 @@ impl SummarizeArgs {
         let per_competition = self.per_competition || is_partial && self.format == Format::Text;
         match (printer.json, self.format, per_competition) {
             (true, _, _) => printer.json(&json(&found, &budgets))?,
-            (_, Format::Text, false) => printer.table(&by_set(&found))?,
+            (_, Format::Text, false) => printer.table(&by_set(&found, self.names_sets()))?,
             (_, Format::Text, true) => printer.table(&by_competition(&found))?,
             (_, Format::Csv, false) => printer.result(&csv_by_set(&found))?,
             (_, Format::Csv, true) => printer.result(&csv_by_competition(&found))?,
             (_, Format::Markdown, _) => printer.result(&markdown(&found, &budgets))?,
         }
         for experiment in &found {
-            remarks(session, &self.label(&experiment.name), experiment);
+            self.remarks(session, experiment);
         }
         Ok(self.report_sets_without_figures(session, &found, per_competition || printer.json))
+    }
+
+    /// Prints from how many logged gradings the runs were chosen. Warns about reasons why the figures may mislead.
+    fn remarks(&self, session: &CliSession, experiment: &Experiment) {
+        let competitions = &experiment.competitions;
+        let counted = competitions.iter().filter(|one| one.looks.is_some());
+        let runs: usize = counted.clone().map(|one| one.submissions).sum();
+        let looks: u64 = counted.filter_map(|one| one.looks).sum();
+        if looks > 0 {
+            let label = self.table.label(&experiment.name);
+            session.printer.message(format!(
+                "{label}the logs contain {} of these competitions, including those of other experiments; the figures use \
+                 {runs} of the gradings",
+                units::count(looks, "grading")
+            ));
+        }
+        let separation = "to summarize each agent, grade each run group into its own directory, and assign the run groups to \
+                          experiments with --groups";
+        self.table.warn(session, experiment, separation);
     }
 
     fn names_sets(&self) -> bool {
@@ -232,23 +240,17 @@ impl SummarizeArgs {
         &self,
         session: &CliSession,
         sets: &[Set],
-        experiments: &[(String, Runs)],
+        experiments: &[GradedExperiment],
     ) -> Result<(), CliError> {
         if self.ids_from.is_empty() {
             return Ok(());
         }
         let catalog = session.catalog()?;
-        let ids = experiments.iter().flat_map(
-            |(
-                _,
-                Runs {
-                    graded, ungraded, ..
-                },
-            )| {
-                let graded = graded.iter().map(|run| run.competition.as_str());
-                graded.chain(ungraded.iter().map(|run| run.competition.as_str()))
-            },
-        );
+        let ids = experiments.iter().flat_map(|one| {
+            let graded = one.runs.graded.iter().map(|run| run.competition.as_str());
+            let ungraded = one.runs.ungraded.iter();
+            graded.chain(ungraded.map(|run| run.competition.as_str()))
+        });
         let mut known: BTreeSet<&str> = ids.collect();
         known.extend(catalog.iter().map(|entry| entry.id.as_str()));
         let listed = sets.iter().flat_map(|set| &set.competitions);
@@ -265,27 +267,6 @@ impl SummarizeArgs {
         Err(error.suggest(prep_spec::nearest(first, known)))
     }
 
-    /// Returns the experiments of the table, or the experiment whose reports are arguments.
-    fn experiments(&self, session: &CliSession) -> Result<Vec<NamedReports>, CliError> {
-        if let Some(found) = self.table.experiments(session)? {
-            return Ok(found);
-        }
-        let mut experiments = named_reports(&self.reports, &self.name)?;
-        for (_, reports) in &mut experiments {
-            reports.sort();
-        }
-        Ok(experiments)
-    }
-
-    /// Returns the prefix of messages about an experiment. The prefix contains the experiment's name. If it is the
-    /// default name, the prefix is empty, because this name means nothing to users.
-    fn label(&self, experiment: &str) -> String {
-        match self.table.groups.is_none() && experiment == DEFAULT_NAME {
-            true => String::new(),
-            false => format!("{experiment}: "),
-        }
-    }
-
     /// Reports sets without figures, and returns the exit code. If the user named the set, missing figures are an error.
     /// For other sets, they are an error only if the experiment has no figures at all.
     fn report_sets_without_figures(
@@ -297,7 +278,7 @@ impl SummarizeArgs {
         let mut exit = Exit::Success;
         let mut incomplete_sets: Vec<(String, Vec<&str>)> = Vec::new();
         for experiment in found {
-            let label = self.label(&experiment.name);
+            let label = self.table.label(&experiment.name);
             let is_empty = match shows_competitions {
                 true => experiment.competitions.is_empty(),
                 false => !has_figures(experiment),
@@ -308,17 +289,9 @@ impl SummarizeArgs {
                 match figures {
                     Ok(figures) => {
                         if figures.padded > 0 {
-                            let runs = match figures.padded {
-                                1 => "1 missing run is".to_owned(),
-                                more => format!("{more} missing runs are"),
-                            };
-                            let text = format!("{label}`{set}`: {runs} treated as failed");
-                            session.printer.message(text);
-                        }
-                        if let Some(left_out) = &figures.left_out {
-                            let text = why_no_more(figures.seeds, left_out);
-                            let text = format!("{label}`{set}` has {text}");
-                            session.printer.warning(text);
+                            let runs = units::count(figures.padded as u64, "missing run");
+                            let text = format!("the figures of `{set}` treat {runs} as failed");
+                            session.printer.message(format!("{label}{text}"));
                         }
                     }
                     Err(_) if !is_empty && !self.names_sets() => {
@@ -333,10 +306,14 @@ impl SummarizeArgs {
             for (error, sets) in without {
                 let text = format!("{label}no figures for {}: {error}", sets.join(", "));
                 let error = CliError::new(Exit::Input, text);
-                // The help applies to all sets, so only the first error gets it. If there are ungraded runs, the warning
-                // about them has already shown it.
+                // The help applies to all sets, so only the first error gets it. If there are ungraded runs, or run groups
+                // without a report, the warning about them has already shown it.
                 let error = match exit {
-                    _ if !experiment.ungraded_runs.is_empty() => error,
+                    _ if !experiment.ungraded_runs.is_empty()
+                        || experiment.competitions.is_empty() =>
+                    {
+                        error
+                    }
                     Exit::Success if shows_competitions => error.help(HELP_INCOMPLETE),
                     Exit::Success => error.help(format!(
                         "--per-competition shows the figures of the competitions that have runs, {HELP_INCOMPLETE}"
@@ -359,7 +336,7 @@ impl SummarizeArgs {
         }
         for (text, names) in incomplete_sets {
             let label = match found {
-                [one] => self.label(&one.name),
+                [one] => self.table.label(&one.name),
                 _ => format!("{}: ", joined(names.into_iter(), MAX_NAMES)),
             };
             session.printer.message(format!("{label}{text}"));
@@ -384,18 +361,6 @@ fn has_figures(experiment: &Experiment) -> bool {
 /// Maximum number of competition names. Messages only count the others.
 const MAX_NAMES: usize = 3;
 
-/// Explains which competitions prevent more seeds by having the fewest runs.
-fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
-    let LeftOut { most, fewest } = left_out;
-    let have = if fewest.len() == 1 { "has" } else { "have" };
-    format!(
-        "{}, because {} {have} only {}; other competitions have up to {most}",
-        units::count(seeds as u64, "seed"),
-        joined(fewest.iter().cloned(), MAX_NAMES),
-        units::count(seeds as u64, "run"),
-    )
-}
-
 /// Columns of figures: the heading, and the metric.
 const COLUMNS: [(&str, &str); 7] = [
     ("any medal %", "any_medal_percentage"),
@@ -407,7 +372,12 @@ const COLUMNS: [(&str, &str); 7] = [
     ("submitted %", "submission_exists_percentage"),
 ];
 
-pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
+/// Returns a row per experiment and set. Without `all_sets`, leaves out sets for which no experiment has figures.
+pub fn by_set(experiments: &[Experiment], all_sets: bool) -> PrintedTable {
+    let with_figures: BTreeSet<&str> = rows(experiments)
+        .filter(|(.., figures)| all_sets || figures.is_some())
+        .map(|(_, set, _)| set)
+        .collect();
     let figures = COLUMNS.map(|(heading, _)| format!("  >{heading}"));
     let header = format!("experiment  set  >seeds{}", figures.concat());
     let mut table = PrintedTable::with_header(&header).optional(&[
@@ -417,7 +387,8 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
         "gold %",
         "valid %",
     ]);
-    for (experiment, set, figures) in rows(experiments) {
+    let rows = rows(experiments).filter(|(_, set, _)| with_figures.contains(set));
+    for (experiment, set, figures) in rows {
         let mut cells = vec![experiment.to_owned(), set.to_owned()];
         match figures {
             None => cells.push("-".to_owned()),
@@ -619,24 +590,6 @@ fn with_detail(budget: &Budget, field: &str, detail: &str, prefix: &str) -> Stri
         .to_owned()
 }
 
-/// Prints from how many logged gradings the runs were chosen. Warns about reasons why the figures may mislead.
-fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
-    let competitions = &experiment.competitions;
-    let counted = competitions.iter().filter(|one| one.looks.is_some());
-    let runs: usize = counted.clone().map(|one| one.submissions).sum();
-    let looks: u64 = counted.filter_map(|one| one.looks).sum();
-    if looks > 0 {
-        session.printer.message(format!(
-            "{label}the logs contain {} of these competitions, including those of other experiments; the figures use {runs} of \
-             the gradings",
-            units::count(looks, "grading")
-        ));
-    }
-    let separation = "to summarize each agent, grade each run group into its own directory, and assign the run groups to \
-                      experiments with --groups";
-    experiments::warn(session, label, experiment, separation);
-}
-
 pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
     let experiments = experiments.iter().map(|experiment| {
         let sets = experiment.sets.iter().map(|(set, figures)| match figures {
@@ -714,7 +667,7 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use prep_experiments::GradedRun;
+    use prep_experiments::{GradedRun, Runs};
 
     use super::*;
 
@@ -722,8 +675,15 @@ mod tests {
     #[test]
     fn narrow_tables_show_the_experiment_of_each_row() {
         let experiment = |name| {
-            let runs = [GradedRun::failed("a-competition-with-a-name")];
-            summarise(name, &runs, &[], &[], &Choice::default())
+            let run = GradedRun {
+                competition: "a-competition-with-a-name".to_owned(),
+                ..GradedRun::default()
+            };
+            let runs = Runs {
+                graded: vec![run],
+                ..Runs::default()
+            };
+            summarise(name, &runs, &[], &Choice::default())
         };
         let table = by_competition(&[experiment("mine"), experiment("theirs")]);
         let wide = table.format_within(140);

@@ -1,64 +1,106 @@
-//! Reasons why the figures of an experiment may mislead a reader.
+//! States why the figures of an experiment may mislead a reader.
 
 use std::collections::BTreeSet;
-use std::fmt;
+use std::iter;
 
+use prep_failure::units;
 use prep_spec::{joined, shortened};
 
-use crate::report::{RepeatedRun, UngradedRun};
-use crate::summary::{CompetitionSummary, Experiment};
+use crate::report::UngradedRun;
+use crate::summary::{CompetitionSummary, Experiment, LeftOut, SetSummary};
 
-/// A reason why the figures of an experiment may mislead. Its text is one sentence without a full stop.
+/// A reason why the figures of an experiment may mislead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Caution {
+pub struct Caution {
+    pub kind: CautionKind,
+    /// One sentence without a full stop.
+    pub text: String,
+}
+
+/// The kinds of cautions for which callers know a remedy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CautionKind {
+    /// Directories of run groups contain no report.
+    GroupsWithoutReport,
     /// The names of the run groups contain several agents.
-    Agents(BTreeSet<String>),
-    /// Competitions whose runs were graded with different variants.
-    MixedVariants(Vec<String>),
-    /// Competitions in which a submission is identical to the answers.
-    Copies(Vec<String>),
-    Ungraded {
-        runs: usize,
-        reasons: BTreeSet<String>,
-    },
-    /// The number of runs that were graded several times, and the first of them.
-    Repeated(usize, RepeatedRun),
-    /// Competitions of the benchmark whose scores cannot be compared with upstream's.
-    NotComparable(Vec<String>),
+    Agents,
+    Other,
 }
 
 impl Experiment {
     pub fn cautions(&self) -> Vec<Caution> {
-        let ids = |is_meant: fn(&CompetitionSummary) -> bool| -> Vec<String> {
+        let competitions = |is_meant: fn(&CompetitionSummary) -> bool| {
             let meant = self.competitions.iter().filter(|one| is_meant(one));
-            meant.map(|one| one.competition.clone()).collect()
+            listed(meant.map(|one| &one.competition))
         };
-        let message = |run: &UngradedRun| {
-            let words: Vec<&str> = run.message.split_whitespace().collect();
-            shortened(&words.join(" "), MAX_CHARACTERS)
+        let groups = |has_directory| {
+            let groups = self.left_out_groups.iter();
+            let groups = groups.filter(|one| one.has_directory == has_directory);
+            listed(groups.map(|one| &one.name))
         };
-        let mut cautions = Vec::new();
-        if self.agents.len() > 1 {
-            cautions.push(Caution::Agents(self.agents.clone()));
-        }
-        cautions.push(Caution::MixedVariants(ids(|one| one.has_mixed_variants)));
-        cautions.push(Caution::Copies(ids(|one| one.copies > 0)));
-        if !self.ungraded_runs.is_empty() {
-            cautions.push(Caution::Ungraded {
-                runs: self.ungraded_runs.len(),
-                reasons: self.ungraded_runs.iter().map(message).collect(),
-            });
-        }
-        if let Some(first) = self.repeated_runs.first() {
-            cautions.push(Caution::Repeated(self.repeated_runs.len(), first.clone()));
-        }
-        // Other competitions than the benchmark's have no published scores with which to compare.
-        cautions.push(Caution::NotComparable(ids(|one| {
-            one.not_comparable > 0 && prep_splits::sets_of(&one.competition).next().is_some()
-        })));
-        cautions.retain(|one| !matches!(one, Caution::MixedVariants(ids) | Caution::Copies(ids) | Caution::NotComparable(ids) if ids.is_empty()));
-        cautions
+        let agents = listed(&self.agents).filter(|_| self.agents.len() > 1);
+        let reasons: BTreeSet<String> = self.ungraded_runs.iter().map(reason).collect();
+        let repeated = self.repeated_runs.first().map(|first| {
+            format!(
+                "{} graded several times, and each grading is treated as a run of its own, so standard errors are too small: \
+                 {} of `{}` has {} gradings; pass only one report of each run",
+                were(self.repeated_runs.len()),
+                last_parts(&first.submission_path),
+                first.competition,
+                first.gradings
+            )
+        });
+        let texts = [
+            groups(true).map(|names| format!("run groups without a grading report are left out: {names}")),
+            agents.map(|names| format!("the names of the run groups contain different agents: {names}")),
+            groups(false).map(|names| format!("run groups without a directory are left out: {names}")),
+            competitions(|one| one.has_mixed_variants).map(|ids| {
+                format!(
+                    "the runs of {ids} were graded with different variants, so the figures mix scores of different test rows; \
+                     use the reports of one variant at a time"
+                )
+            }),
+            competitions(|one| one.copies > 0)
+                .map(|ids| format!("submissions of these competitions are identical to the answers: {ids}")),
+            listed(&reasons).map(|reasons| {
+                let were = were(self.ungraded_runs.len());
+                format!("{were} not graded: {reasons}; grade the runs again, and pass only the new report")
+            }),
+            repeated,
+            // Other competitions than the benchmark's have no published scores with which to compare.
+            competitions(|one| {
+                one.not_comparable > 0 && prep_splits::sets_of(&one.competition).next().is_some()
+            })
+            .map(|ids| {
+                format!(
+                    "scores of {ids} cannot be compared with those of MLE-bench; the reports state why in \
+                     `not_comparable_because`"
+                )
+            }),
+        ];
+        // The kinds of the first texts. The other texts have no kind of their own.
+        let kinds = [CautionKind::GroupsWithoutReport, CautionKind::Agents];
+        let kinds = kinds.into_iter().chain(iter::repeat(CautionKind::Other));
+        let figures = self.sets.iter().flat_map(|(_, figures)| figures);
+        let texts = texts.into_iter().chain(figures.map(left_out_runs));
+        texts
+            .zip(kinds)
+            .filter_map(|(text, kind)| Some(Caution { kind, text: text? }))
+            .collect()
     }
+}
+
+/// States which competitions have the fewest runs, if the figures of a set leave out runs of other competitions.
+fn left_out_runs(figures: &SetSummary) -> Option<String> {
+    let LeftOut { most, fewest } = figures.left_out.as_ref()?;
+    let [seeds, runs] = ["seed", "run"].map(|noun| units::count(figures.seeds as u64, noun));
+    Some(format!(
+        "`{}` has {seeds}, because {} {} only {runs}; its figures leave out further runs of the other competitions, which have \
+         up to {most}",
+        figures.set,
+        joined(fewest.iter(), MAX_NAMES),
+        if fewest.len() == 1 { "has" } else { "have" },
+    ))
 }
 
 /// Maximum number of names in a text. The others are only counted.
@@ -66,51 +108,20 @@ const MAX_NAMES: usize = 3;
 /// Maximum number of characters of a reason from a report.
 const MAX_CHARACTERS: usize = 200;
 
-impl fmt::Display for Caution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let were = |count: usize| match count {
-            1 => "1 run was".to_owned(),
-            more => format!("{more} runs were"),
-        };
-        match self {
-            Caution::Agents(agents) => write!(
-                f,
-                "the names of the run groups contain different agents: {}",
-                joined(agents.iter(), MAX_NAMES)
-            ),
-            Caution::MixedVariants(ids) => write!(
-                f,
-                "the runs of {} were graded with different variants, so the figures mix scores of different test rows; use \
-                 the reports of one variant at a time",
-                joined(ids.iter(), MAX_NAMES)
-            ),
-            Caution::Copies(ids) => write!(
-                f,
-                "submissions of these competitions are identical to the answers: {}",
-                joined(ids.iter(), MAX_NAMES)
-            ),
-            Caution::Ungraded { runs, reasons } => write!(
-                f,
-                "{} not graded: {}; grade the runs again, and pass only the new report",
-                were(*runs),
-                joined(reasons.iter(), MAX_NAMES)
-            ),
-            Caution::Repeated(runs, first) => write!(
-                f,
-                "{} graded several times, and each grading is treated as a run of its own, so standard errors are too small: \
-                 {} of `{}` has {} gradings; pass only one report of each run",
-                were(*runs),
-                last_parts(&first.submission_path),
-                first.competition,
-                first.gradings
-            ),
-            Caution::NotComparable(ids) => write!(
-                f,
-                "scores of {} cannot be compared with those of MLE-bench; the reports state why in `not_comparable_because`",
-                joined(ids.iter(), MAX_NAMES)
-            ),
-        }
-    }
+/// Returns the first names. Returns `None` if there are no names.
+fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> Option<String> {
+    let names: Vec<&String> = names.into_iter().collect();
+    (!names.is_empty()).then(|| joined(names.into_iter(), MAX_NAMES))
+}
+
+fn were(runs: usize) -> String {
+    let verb = if runs == 1 { "was" } else { "were" };
+    format!("{} {verb}", units::count(runs as u64, "run"))
+}
+
+fn reason(run: &UngradedRun) -> String {
+    let words: Vec<&str> = run.message.split_whitespace().collect();
+    shortened(&words.join(" "), MAX_CHARACTERS)
 }
 
 /// Returns the part of a submission's path that names its run: `RUN/submission/submission.csv`. The report page must not show

@@ -24,10 +24,10 @@ mod report;
 mod summary;
 
 pub use budget::{BUDGET_FIELDS, Budget, Budgets};
-pub use caution::Caution;
+pub use caution::{Caution, CautionKind};
 pub use list::{ListPlaces, Submission, list};
-pub use report::{ExperimentsError, GradedRun, RepeatedRun, Runs, UngradedRun};
-pub use report::{Group, GroupReport, experiments, reports_at, reports_in, reports_of_groups};
-pub use report::{agents, parse, read_reports};
+pub use report::{ExperimentsError, GradedRun, LeftOutGroup, RepeatedRun, Runs, UngradedRun};
+pub use report::{Group, experiments, reports_at, reports_in, reports_of_groups};
+pub use report::{parse, read_reports};
 pub use summary::{Choice, Estimate, GRADED, LeftOut, METRICS, OWN, SeedMetric, Set};
-pub use summary::{CompetitionSummary, Experiment, SetSummary, estimate, summarise};
+pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise, summarise_competition};

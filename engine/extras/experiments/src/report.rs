@@ -41,13 +41,6 @@ pub struct GradedRun {
 }
 
 impl GradedRun {
-    pub fn failed(competition: &str) -> GradedRun {
-        GradedRun {
-            competition: competition.to_owned(),
-            ..GradedRun::default()
-        }
-    }
-
     pub fn any_medal(&self) -> bool {
         self.gold || self.silver || self.bronze
     }
@@ -69,6 +62,19 @@ pub struct Runs {
     pub ungraded: Vec<UngradedRun>,
     /// Reports that the caller named several times. Their runs are counted once.
     pub repeated_reports: BTreeSet<PathBuf>,
+    /// The agents in the names of the run groups. Empty if a table assigns the run groups to experiments, because then the
+    /// user has chosen which agents to combine.
+    pub agents: BTreeSet<String>,
+    /// Run groups of the table without a report.
+    pub left_out_groups: Vec<LeftOutGroup>,
+}
+
+/// A run group without a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOutGroup {
+    pub name: String,
+    /// Whether the directory of the group exists.
+    pub has_directory: bool,
 }
 
 /// A run with several entries: they have the same competition, path and digest of the submission.
@@ -82,9 +88,9 @@ pub struct RepeatedRun {
 
 /// Returns the runs that were graded several times, sorted. Upstream's reports do not contain the submission's digest, so
 /// their entries are compared by time.
-pub fn repeated_runs(runs: &[GradedRun]) -> Vec<RepeatedRun> {
+pub fn repeated_runs<'a>(runs: impl IntoIterator<Item = &'a GradedRun>) -> Vec<RepeatedRun> {
     let mut entries: BTreeMap<_, usize> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.exists) {
+    for run in runs.into_iter().filter(|run| run.exists) {
         let content = run.submission_digest.as_ref().or(run.created_at.as_ref());
         if let Some(place) = run.submission.as_ref().zip(content) {
             *entries.entry((&run.competition, place)).or_default() += 1;
@@ -112,6 +118,7 @@ pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
         all.graded.extend(found.graded);
         all.ungraded.extend(found.ungraded);
     }
+    all.agents = agents(&all.graded);
     let Runs {
         graded, ungraded, ..
     } = &mut all;
@@ -127,7 +134,7 @@ pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
 
 /// Returns the agents of the runs, according to the paths of their submissions. Upstream names run groups
 /// `TIME_run-group_AGENT`.
-pub fn agents(runs: &[GradedRun]) -> BTreeSet<String> {
+fn agents(runs: &[GradedRun]) -> BTreeSet<String> {
     let paths = runs
         .iter()
         .flat_map(|run| [&run.submission, &run.directory]);
@@ -278,9 +285,6 @@ pub struct Group {
     pub run_group: String,
 }
 
-/// The path of a run group's report, or the reason why the group is skipped.
-pub type GroupReport = Result<PathBuf, &'static str>;
-
 /// Reads the file that assigns run groups to experiments, one per line. A repeated line is an error.
 pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     let text = read(path)?;
@@ -321,18 +325,32 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     }
 }
 
-/// Finds the report of each run group, sorted by the name of the group. A name begins with a date, so the reports are in
-/// the order of time. `runs` is the directory of all groups. A group with several reports is an error.
+/// Returns the reports of run groups, sorted by the name of the group, and the groups without a report. A name begins with a
+/// date, so the reports are in the order of time. `runs` is the directory of all groups. A group with several reports is an
+/// error.
 pub fn reports_of_groups<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,
-) -> Result<Vec<(String, GroupReport)>, ExperimentsError> {
+) -> Result<(Vec<PathBuf>, Vec<LeftOutGroup>), ExperimentsError> {
     let mut groups: Vec<&str> = groups.into_iter().collect();
     groups.sort_unstable();
-    groups
-        .into_iter()
-        .map(|group| Ok((group.to_owned(), report_of(group, &runs.join(group))?)))
-        .collect()
+    let (mut reports, mut left_out) = (Vec::new(), Vec::new());
+    for group in groups {
+        let directory = runs.join(group);
+        let has_directory = directory.is_dir();
+        let report = match has_directory {
+            true => report_of(group, &directory)?,
+            false => None,
+        };
+        match report {
+            Some(report) => reports.push(report),
+            None => left_out.push(LeftOutGroup {
+                name: group.to_owned(),
+                has_directory,
+            }),
+        }
+    }
+    Ok((reports, left_out))
 }
 
 /// Finds the grading reports in a directory and its subdirectories, sorted by path. Does not follow links to directories.
@@ -386,10 +404,7 @@ fn is_report(name: &str) -> bool {
     name.contains("grading_report") && name.ends_with(".json")
 }
 
-fn report_of(group: &str, directory: &Path) -> Result<GroupReport, ExperimentsError> {
-    if !directory.is_dir() {
-        return Ok(Err("there is no such directory"));
-    }
+fn report_of(group: &str, directory: &Path) -> Result<Option<PathBuf>, ExperimentsError> {
     let mut found = entries(directory)?;
     found.retain(|(name, path)| is_report(name) && path.is_file());
     if found.len() > 1 {
@@ -406,8 +421,7 @@ fn report_of(group: &str, directory: &Path) -> Result<GroupReport, ExperimentsEr
             source: None,
         });
     }
-    let path = found.pop().map(|(_, path)| path);
-    Ok(path.ok_or("it has no grading report"))
+    Ok(found.pop().map(|(_, path)| path))
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -454,7 +468,8 @@ mod tests {
                 submission: entry.split(':').next().and_then(some),
                 submission_digest: entry.split(':').nth(1).and_then(some),
                 created_at: entry.split(':').nth(2).and_then(some),
-                ..GradedRun::failed("c")
+                competition: "c".to_owned(),
+                ..GradedRun::default()
             };
             let runs: Vec<GradedRun> = entries.split(' ').map(run).collect();
             let found = repeated_runs(&runs);
@@ -516,7 +531,7 @@ mod tests {
     fn names_of_run_groups_contain_agents() {
         let run = |path: &str| GradedRun {
             submission: Some(path.to_owned()),
-            ..GradedRun::failed("a")
+            ..GradedRun::default()
         };
         let mine = "runs/2026-01-31T12-00-00-GMT_run-group_mine/a_1/submission/submission.csv";
         for (other, expected) in [
@@ -624,16 +639,10 @@ mod groups_tests {
             std::fs::create_dir(dir.path().join(group)).unwrap();
             std::fs::write(dir.path().join(group).join(name), "{}").unwrap();
         }
-        let found = reports_of_groups(["c", "b", "a"], dir.path()).unwrap();
-        assert_eq!(found[0], ("a".to_owned(), Err("it has no grading report")));
-        assert!(
-            found[1]
-                .1
-                .as_ref()
-                .unwrap()
-                .ends_with("b/x_grading_report.json")
-        );
-        assert_eq!(found[2].1, Err("there is no such directory"));
+        let (reports, left_out) = reports_of_groups(["c", "b", "a"], dir.path()).unwrap();
+        assert_eq!(reports, [dir.path().join("b/x_grading_report.json")]);
+        let left_out = left_out.iter().map(|one| (&*one.name, one.has_directory));
+        assert_eq!(left_out.collect::<Vec<_>>(), [("a", true), ("c", false)]);
         std::fs::write(dir.path().join("b/grading_report_2.json"), "{}").unwrap();
         let error = reports_of_groups(["b"], dir.path())
             .unwrap_err()

@@ -1,33 +1,38 @@
 //! Summarizes an experiment: metrics for each set, and counts for each competition.
 //!
-//! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition in
-//! the set.
+//! The runs of a competition are sorted by time. First, [`Choice`] selects runs of each competition: the first N runs if N
+//! seeds were requested, otherwise all runs. The counts of a competition are about all selected runs.
 //!
-//! If a competition has more runs than there are seeds, MLE-bench's script uses its first runs. With [`Choice::last`], the
-//! last runs are used, as in MLE-bench's published results, because earlier runs may have failed for technical reasons.
+//! The seeds of a set are made of selected runs too. The number of seeds is the smallest number of selected runs of any
+//! competition in the set. If a competition has more runs than there are seeds, MLE-bench's script uses its first runs.
+//!
+//! With [`Choice::last`], the last runs are used instead of the first ones, as in MLE-bench's published results, because
+//! earlier runs may have failed for technical reasons.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use prep_spec::joined;
 use serde::Serialize;
 
 use crate::report;
-use crate::report::{GradedRun, RepeatedRun, UngradedRun};
+use crate::report::{GradedRun, LeftOutGroup, RepeatedRun, Runs, UngradedRun};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     pub name: String,
     /// The summary of each set, or the reason why a set has no summary.
     pub sets: Vec<(String, Result<SetSummary, String>)>,
-    /// All competitions with a run, sorted by id.
+    /// All competitions with a run, sorted by id. Seeds may contain fewer runs of a competition.
     pub competitions: Vec<CompetitionSummary>,
     /// Runs that were graded several times. As in upstream's script, the figures contain each grading as a separate
     /// run.
     pub repeated_runs: Vec<RepeatedRun>,
     /// Runs that could not be graded. They are not part of the figures, and never treated as failed.
     pub ungraded_runs: Vec<UngradedRun>,
-    /// The agents in the names of the run groups. Empty if a table assigns the run groups to experiments, because then the
-    /// user has chosen which agents to combine.
+    /// See [`Runs::agents`].
     pub agents: BTreeSet<String>,
+    /// See [`Runs::left_out_groups`].
+    pub left_out_groups: Vec<LeftOutGroup>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -57,7 +62,7 @@ impl SetSummary {
     }
 }
 
-/// The summary of one competition, over the runs that belong to seeds.
+/// The summary of several runs of one competition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompetitionSummary {
     pub competition: String,
@@ -88,76 +93,69 @@ pub struct CompetitionSummary {
     pub score_standard_error: Option<f64>,
 }
 
-/// Summarizes an experiment. `runs` must be sorted by time.
-pub fn summarise(
-    name: &str,
-    runs: &[GradedRun],
-    ungraded: &[UngradedRun],
-    sets: &[Set],
-    choice: &Choice,
-) -> Experiment {
-    let seeds_by_set: Vec<(&Set, Result<Seeds, String>)> = sets
-        .iter()
-        .map(|set| (set, seeds(runs, ungraded, &set.competitions, choice)))
-        .collect();
-    let mut ids: Vec<&str> = runs.iter().map(|run| run.competition.as_str()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let competitions = ids.into_iter().map(|id| {
-        // Use the runs of the first set that contains this competition and has complete seeds.
-        let used_runs = seeds_by_set.iter().find_map(|(set, seeds)| {
-            let at = set.competitions.iter().position(|one| one == id)?;
-            let seeds = seeds.as_ref().ok()?.seeds.iter();
-            Some(seeds.filter_map(|seed| seed.get(at)).collect::<Vec<_>>())
-        });
-        let all = || runs.iter().filter(|run| run.competition == id).collect();
-        competition(id, &used_runs.unwrap_or_else(all))
+/// Summarizes an experiment. The graded runs must be sorted by time.
+pub fn summarise(name: &str, runs: &Runs, sets: &[Set], choice: &Choice) -> Experiment {
+    let selected = selected_runs(&runs.graded, choice);
+    let competitions = selected.iter();
+    let sets = sets.iter().map(|set| {
+        let seeds = seeds(&selected, &runs.ungraded, &set.competitions, choice);
+        let summary = seeds.map(|seeds| summarise_set(&set.name, seeds));
+        (set.name.clone(), summary)
     });
     Experiment {
         name: name.to_owned(),
-        competitions: competitions.collect(),
-        repeated_runs: report::repeated_runs(runs),
-        ungraded_runs: ungraded.to_vec(),
-        agents: BTreeSet::new(),
-        sets: seeds_by_set
-            .iter()
-            .map(|(set, seeds)| {
-                let summary = seeds.as_ref().map(|seeds| summarise_set(set, seeds));
-                (set.name.clone(), summary.map_err(Clone::clone))
-            })
+        sets: sets.collect(),
+        competitions: competitions
+            .map(|(id, runs)| summarise_competition(id, runs))
             .collect(),
+        repeated_runs: report::repeated_runs(selected.values().flatten().copied()),
+        ungraded_runs: runs.ungraded.clone(),
+        agents: runs.agents.clone(),
+        left_out_groups: runs.left_out_groups.clone(),
     }
 }
 
-fn summarise_set(set: &Set, seeds: &Seeds) -> SetSummary {
-    let values = METRICS.map(|(_, counts)| -> Vec<f64> {
-        let seeds = seeds.seeds.iter();
-        let value = |seed: &Vec<GradedRun>| {
-            let count = seed.iter().filter(|run| counts(run)).count();
-            count as f64 / seed.len() as f64 * 100.0
-        };
-        seeds.map(value).collect()
-    });
-    let estimates = METRICS.iter().zip(&values);
-    let estimates = estimates.map(|((name, _), values)| (*name, estimate(values)));
-    let of_seed = |seed| {
-        values
-            .iter()
-            .filter_map(|values| values.get(seed).copied())
-            .collect()
+type RunsByCompetition<'a> = BTreeMap<&'a str, Vec<&'a GradedRun>>;
+
+/// Returns the runs of each competition that `choice` selects. All figures are computed from these runs.
+fn selected_runs<'a>(runs: &'a [GradedRun], choice: &Choice) -> RunsByCompetition<'a> {
+    let mut selected = RunsByCompetition::new();
+    for run in runs {
+        selected.entry(&run.competition).or_default().push(run);
+    }
+    if let Some(number) = choice.number {
+        for runs in selected.values_mut() {
+            *runs = choice.select(runs, number).to_vec();
+        }
+    }
+    selected
+}
+
+fn summarise_set(name: &str, seeds: Seeds<'_>) -> SetSummary {
+    let value = |seed: usize, counts: fn(&GradedRun) -> bool| {
+        let runs = seeds.rows.iter().filter_map(|(_, runs)| runs.get(seed));
+        runs.filter(|run| counts(run)).count() as f64 / seeds.rows.len() as f64 * 100.0
     };
+    let all = 0..seeds.number;
+    let estimates = METRICS.map(|(name, counts)| {
+        let values: Vec<f64> = all.clone().map(|seed| value(seed, counts)).collect();
+        (name, estimate(&values))
+    });
+    let by_seed = all.map(|seed| METRICS.map(|(_, counts)| value(seed, counts)).to_vec());
+    let missing = seeds.rows.iter().map(|(_, runs)| seeds.number - runs.len());
     SetSummary {
-        set: set.name.clone(),
-        competitions: set.competitions.len(),
-        seeds: seeds.seeds.len(),
-        padded: seeds.padded,
-        left_out: seeds.left_out.clone(),
-        estimates: estimates.collect(),
-        by_seed: (0..seeds.seeds.len()).map(of_seed).collect(),
+        set: name.to_owned(),
+        competitions: seeds.rows.len(),
+        seeds: seeds.number,
+        padded: missing.sum(),
+        estimates: estimates.to_vec(),
+        by_seed: by_seed.collect(),
+        left_out: seeds.left_out,
     }
 }
 
-fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
+/// Summarizes runs of one competition.
+pub fn summarise_competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
     let count = |counts: fn(&GradedRun) -> bool| runs.iter().filter(|run| counts(run)).count();
     let scores: Vec<f64> = runs.iter().filter_map(|run| run.score).collect();
     let score = (!scores.is_empty()).then(|| estimate(&scores));
@@ -184,8 +182,8 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
     }
 }
 
-/// Returns whether submissions were graded with different variants. Runs without a submission, such as padded runs, are
-/// ignored, because they have no score. Upstream's reports state no variant, because upstream has only `v1`.
+/// Returns whether submissions were graded with different variants. Runs without a submission are ignored, because they have
+/// no score. Upstream's reports state no variant, because upstream has only `v1`.
 fn has_mixed_variants(runs: &[&GradedRun]) -> bool {
     let submitted = runs.iter().filter(|run| run.exists);
     let mut variants = submitted.map(|run| run.variant.as_deref().unwrap_or("v1"));
@@ -209,17 +207,26 @@ fn looks(runs: &[&GradedRun]) -> Option<u64> {
 pub struct Choice {
     /// If a competition has more runs than there are seeds: whether to use its last runs instead of its first runs.
     pub last: bool,
-    /// Number of seeds. `None` for all complete seeds.
+    /// Number of seeds, and of the runs to use of each competition. `None` for all runs and all complete seeds.
     pub number: Option<usize>,
     /// Whether the competition with the most runs determines the number of seeds. Missing runs are treated as failed.
     pub pad: bool,
 }
 
+impl Choice {
+    /// Returns the first (or last) `number` of the runs of a competition, or all runs if there are fewer.
+    fn select<'a, T>(&self, runs: &'a [T], number: usize) -> &'a [T] {
+        let number = number.min(runs.len());
+        let from = if self.last { runs.len() - number } else { 0 };
+        runs.get(from..from + number).unwrap_or_default()
+    }
+}
+
 #[derive(Debug)]
-struct Seeds {
-    /// The runs of each seed, in the order of the competitions.
-    seeds: Vec<Vec<GradedRun>>,
-    padded: usize,
+struct Seeds<'a> {
+    number: usize,
+    /// The competitions with their runs. Seed k consists of the k-th runs. Padded runs are not contained.
+    rows: Vec<(&'a str, &'a [&'a GradedRun])>,
     left_out: Option<LeftOut>,
 }
 
@@ -232,20 +239,23 @@ pub struct LeftOut {
     pub fewest: Vec<String>,
 }
 
-/// Combines runs into seeds for the competitions of a set. `runs` must be sorted by time. A competition without a run
-/// is an error. With [`Choice::pad`], missing runs are replaced by failed runs instead. A missing run is then an error only
-/// if its competition has ungraded runs.
-fn seeds(
-    runs: &[GradedRun],
+/// Maximum number of competitions in an error.
+const MAX_NAMES: usize = 5;
+
+/// Combines selected runs into seeds for the competitions of a set. A competition without a run is an error. With
+/// [`Choice::pad`], missing runs are treated as failed instead. A missing run is then an error only if its competition has
+/// ungraded runs.
+fn seeds<'a>(
+    selected: &'a RunsByCompetition<'_>,
     ungraded: &[UngradedRun],
-    competitions: &[String],
+    competitions: &'a [String],
     choice: &Choice,
-) -> Result<Seeds, String> {
-    let runs_of = |id| runs.iter().filter(|run| run.competition == id).collect();
-    let rows: Vec<(&str, Vec<&GradedRun>)> = competitions
-        .iter()
-        .map(|id| (id.as_str(), runs_of(id.as_str())))
-        .collect();
+) -> Result<Seeds<'a>, String> {
+    let rows = competitions.iter().map(|id| {
+        let runs = selected.get(id.as_str());
+        (id.as_str(), runs.map_or(&[][..], Vec::as_slice))
+    });
+    let mut rows: Vec<(&str, &[&GradedRun])> = rows.collect();
     let counts = || rows.iter().map(|(_, runs)| runs.len());
     let most = counts().max().unwrap_or(0);
     let there = match choice.pad {
@@ -261,13 +271,13 @@ fn seeds(
     if most == 0 && not_graded.is_empty() {
         return Err("there is no run of any of the competitions".to_owned());
     }
+    let names = |ids: Vec<&str>| joined(ids.into_iter(), MAX_NAMES);
     let mut problems = Vec::new();
     if there == 0 && !missing.is_empty() {
-        problems.push(format!("no run of {}", list_names(&missing)));
+        problems.push(format!("no run of {}", names(missing)));
     }
     if !not_graded.is_empty() {
-        let names = list_names(&not_graded);
-        problems.push(format!("runs of {names} were not graded"));
+        problems.push(format!("runs of {} were not graded", names(not_graded)));
     }
     if !problems.is_empty() {
         return Err(problems.join("; "));
@@ -276,42 +286,18 @@ fn seeds(
         return Err(format!("complete seeds: {there}, requested: {number}"));
     }
     let fewest = rows.iter().filter(|(_, runs)| runs.len() == number);
-    let left_out = (choice.number.is_none() && number < most).then(|| LeftOut {
+    let left_out = (number < most).then(|| LeftOut {
         most,
         fewest: fewest.map(|(id, _)| (*id).to_owned()).collect(),
     });
-    let mut padded = 0;
-    let mut seeds = Vec::with_capacity(number);
-    for seed in 0..number {
-        let runs = rows.iter().map(|(id, runs)| {
-            let skipped = match choice.last {
-                true => runs.len().saturating_sub(number),
-                false => 0,
-            };
-            runs.get(skipped + seed).map_or_else(
-                || {
-                    padded += 1;
-                    GradedRun::failed(id)
-                },
-                |run| (*run).clone(),
-            )
-        });
-        seeds.push(runs.collect());
+    for (_, runs) in &mut rows {
+        *runs = choice.select(runs, number);
     }
     Ok(Seeds {
-        seeds,
-        padded,
+        number,
+        rows,
         left_out,
     })
-}
-
-fn list_names(names: &[&str]) -> String {
-    const MAX_NAMES: usize = 5;
-    let some: Vec<&str> = names.iter().take(MAX_NAMES).copied().collect();
-    match names.len().checked_sub(MAX_NAMES) {
-        Some(more @ 1..) => format!("{} and {more} more", some.join(", ")),
-        _ => some.join(", "),
-    }
 }
 
 /// Upstream's name of a metric, and a function that returns whether a run has the property that the metric counts. The
@@ -419,34 +405,41 @@ mod tests {
 
     /// Parses runs: `a1 b1 a2` are runs of the competitions a, b and a with the scores 1, 1 and 2.
     /// `a?` is a run of `a` that was not graded.
-    fn runs(text: &str) -> (Vec<GradedRun>, Vec<UngradedRun>) {
-        let mut runs = (Vec::new(), Vec::new());
+    fn runs(text: &str) -> Runs {
+        let mut runs = Runs::default();
         for word in text.split_whitespace() {
             let competition = &word[..1];
             match &word[1..] {
-                "?" => runs.1.push(UngradedRun {
+                "?" => runs.ungraded.push(UngradedRun {
                     competition: competition.to_owned(),
                     submission_path: "a.csv".to_owned(),
                     message: "not prepared".to_owned(),
                 }),
-                score => runs.0.push(GradedRun {
+                score => runs.graded.push(GradedRun {
+                    competition: competition.to_owned(),
                     score: score.parse().ok(),
-                    ..GradedRun::failed(competition)
+                    ..GradedRun::default()
                 }),
             }
         }
         runs
     }
 
-    fn format_seeds(seeds: &Seeds) -> String {
-        let seeds = seeds.seeds.iter().map(|seed| {
-            let runs = seed.iter().map(|run| match run.score {
-                Some(score) => format!("{}{score}", run.competition),
-                None => format!("{}-", run.competition),
-            });
+    /// Returns the seeds of the set of the competitions `a` and `b` as a text, and the runs that the seeds leave out.
+    fn seeds_of(text: &str, choice: &Choice) -> Result<(String, Option<LeftOut>), String> {
+        let runs = runs(text);
+        let selected = selected_runs(&runs.graded, choice);
+        let set = ["a".to_owned(), "b".to_owned()];
+        let found = seeds(&selected, &runs.ungraded, &set, choice)?;
+        let run = |seed: usize, (id, runs): &(&str, &[&GradedRun])| match runs.get(seed) {
+            Some(run) => format!("{id}{}", run.score.unwrap()),
+            None => format!("{id}-"),
+        };
+        let seeds = (0..found.number).map(|seed| {
+            let runs = found.rows.iter().map(|row| run(seed, row));
             runs.collect::<Vec<_>>().join(" ")
         });
-        seeds.collect::<Vec<_>>().join(" | ")
+        Ok((seeds.collect::<Vec<_>>().join(" | "), found.left_out))
     }
 
     #[test]
@@ -470,16 +463,44 @@ mod tests {
                 "a1 b1 | a2 b2",
             ),
         ] {
-            let (graded, ungraded) = runs(text);
-            let found = seeds(&graded, &ungraded, &["a".into(), "b".into()], &choice).unwrap();
-            assert_eq!(format_seeds(&found), expected, "{text} {choice:?}");
+            let (found, found_left_out) = seeds_of(text, &choice).unwrap();
+            assert_eq!(found, expected, "{text} {choice:?}");
             // Unused runs are not reported if the number of seeds was requested or missing runs are filled in.
             let left_out = (text.starts_with(three) && choice.number.is_none() && !choice.pad)
                 .then(|| LeftOut {
                     most: 3,
                     fewest: vec!["b".to_owned()],
                 });
-            assert_eq!(found.left_out, left_out, "{text} {choice:?}");
+            assert_eq!(found_left_out, left_out, "{text} {choice:?}");
+        }
+    }
+
+    /// Seeds, sets and padding do not change which runs are counted.
+    #[test]
+    fn figures_of_a_competition_contain_all_selected_runs() {
+        for (last, number, expected) in [
+            (false, None, "a 3 2, b 1 5"),
+            (true, None, "a 3 2, b 1 5"),
+            (false, Some(2), "a 2 1.5, b 1 5"),
+            (true, Some(2), "a 2 2.5, b 1 5"),
+            (true, Some(1), "a 1 3, b 1 5"),
+        ] {
+            for pad in [false, true] {
+                let choice = Choice { last, number, pad };
+                let set = |names: &[&str]| Set {
+                    name: names.concat(),
+                    competitions: names.iter().map(|&name| name.to_owned()).collect(),
+                };
+                for sets in [vec![], vec![set(&["a", "b"])], vec![set(&["b", "c"])]] {
+                    let found = summarise("x", &runs("a1 b5 a2 a3"), &sets, &choice).competitions;
+                    let found = found.iter().map(|one| {
+                        let score = one.mean_score.unwrap();
+                        format!("{} {} {score}", one.competition, one.runs)
+                    });
+                    let found: Vec<String> = found.collect();
+                    assert_eq!(found.join(", "), expected, "{choice:?} {sets:?}");
+                }
+            }
         }
     }
 
@@ -500,17 +521,16 @@ mod tests {
                     .strip_prefix("a:")
                     .filter(|one| !one.is_empty())
                     .map(str::to_owned),
-                ..GradedRun::failed("a")
+                ..GradedRun::default()
             };
             let runs: Vec<GradedRun> = text.split(' ').map(run).collect();
-            let found = competition("a", &runs.iter().collect::<Vec<_>>());
+            let found = summarise_competition("a", &runs.iter().collect::<Vec<_>>());
             assert_eq!(found.has_mixed_variants, expected, "{text}");
         }
     }
 
     #[test]
     fn errors_name_missing_competitions_and_seeds() {
-        let set = ["a".to_owned(), "b".to_owned()];
         let choice = |number, pad| Choice {
             number,
             pad,
@@ -540,8 +560,7 @@ mod tests {
                 "no run of b; runs of a were not graded",
             ),
         ] {
-            let (graded, ungraded) = runs(text);
-            let error = seeds(&graded, &ungraded, &set, &choice).unwrap_err();
+            let error = seeds_of(text, &choice).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use prep_experiments::{Choice, Experiment, GradedRun, Set, parse, summarise};
+use prep_experiments::{Choice, Experiment, Runs, Set, parse, summarise};
 use serde_json::{Value, json};
 
 fn data(name: &str) -> Value {
@@ -20,7 +20,7 @@ fn data(name: &str) -> Value {
 }
 
 /// Returns the runs of an experiment. Builds its reports as JSON and parses them.
-fn runs(reports: &Value, experiment: &str) -> Vec<GradedRun> {
+fn runs(reports: &Value, experiment: &str) -> Runs {
     let texts = reports["experiments"][experiment].as_array().unwrap();
     let read = texts.iter().flat_map(|text| {
         let entries = text.as_str().unwrap().split_whitespace().map(|word| {
@@ -45,12 +45,15 @@ fn runs(reports: &Value, experiment: &str) -> Vec<GradedRun> {
             .unwrap()
             .graded
     });
-    read.collect()
+    Runs {
+        graded: read.collect(),
+        ..Runs::default()
+    }
 }
 
 fn summary(reports: &Value, experiment: &str, set: &str, choice: &Choice) -> Experiment {
     let sets = [Set::by_name(set).unwrap()];
-    summarise(experiment, &runs(reports, experiment), &[], &sets, choice)
+    summarise(experiment, &runs(reports, experiment), &sets, choice)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use prep_experiments::{Choice, Experiment, GradedRun, Set, summarise};
+use prep_experiments::{Choice, Experiment, GradedRun, Runs, Set, summarise};
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, Corrections};
 
@@ -130,12 +130,11 @@ pub fn experiments(graded: &[GradedExperiment], pages: &[CompetitionPage]) -> Ex
     sets.extend(Set::graded(scores().map(|one| &one.run)));
     let all = graded.iter().enumerate().map(|(series, graded)| {
         let scores = scores().filter(|score| score.series == series);
-        let runs: Vec<GradedRun> = scores.map(|score| score.run.clone()).collect();
-        let ungraded = &graded.runs.ungraded;
-        Experiment {
-            agents: graded.agents.clone(),
-            ..summarise(&graded.name, &runs, ungraded, &sets, &Choice::default())
-        }
+        let runs = Runs {
+            graded: scores.map(|score| score.run.clone()).collect(),
+            ..graded.runs.clone()
+        };
+        summarise(&graded.name, &runs, &sets, &Choice::default())
     });
     Experiments {
         all: all.collect(),

@@ -5,8 +5,6 @@ mod images;
 mod labels;
 mod tables;
 
-use std::collections::BTreeSet;
-
 use prep_app::{
     Comparability, Error, FailedRun, Plan, PreparedData, PreparedState, Runs, Task, reasons,
 };
@@ -38,8 +36,6 @@ pub struct GradedExperiment {
     pub name: String,
     /// Sorted by time.
     pub runs: prep_experiments::Runs,
-    /// The agents in the names of the run groups, if the page warns about several agents.
-    pub agents: BTreeSet<String>,
 }
 
 pub struct PageContent {

@@ -5,7 +5,9 @@ use std::iter;
 
 use maud::{Markup, html};
 use prep_core::units;
-use prep_experiments::{Estimate, Experiment};
+use prep_experiments::{
+    CompetitionSummary, Estimate, Experiment, GradedRun, summarise_competition,
+};
 use prep_grade::report::medals::Leaderboard;
 
 use crate::collect::{CompetitionPage, PageContent};
@@ -29,7 +31,7 @@ pub fn section(report: &PageContent) -> Markup {
     let mut cautions: BTreeMap<String, Vec<Markup>> = BTreeMap::new();
     for (series, one) in all.iter().enumerate() {
         for caution in one.cautions() {
-            let names = cautions.entry(caution.to_string()).or_default();
+            let names = cautions.entry(caution.text).or_default();
             names.push(experiment_name(series, &one.name));
         }
     }
@@ -90,25 +92,21 @@ fn results(all: &[Experiment], pages: &[CompetitionPage]) -> Markup {
     let mut columns = columns("Competition");
     columns.extend(all.iter().map(|one| (one.name.as_str(), false)));
     html! {
-        p { "The next table shows the mean score of the valid runs ± one standard error, and the results of all runs." @if all.len() > 1 { " The best mean is bold, unless fewer than two experiments have scores without copies of the answers." } }
+        p { "The next table shows the mean score of the valid runs ± one standard error, and the results of all runs, also of those that belong to no seed." @if all.len() > 1 { " The best mean is bold, and so are means equal to it, unless all means are equal. Experiments with copies of the answers are not compared." } }
         (table("Results by competition", &columns, &rows))
     }
 }
 
 fn results_row(page: &CompetitionPage, experiments: usize) -> Vec<Markup> {
     let runs = |series| page.scores.iter().filter(move |one| one.series == series);
-    let means = (0..experiments).map(|series| {
-        let scores: Vec<f64> = runs(series).filter_map(|one| one.run.score).collect();
-        let estimate = || (prep_experiments::estimate(&scores), scores.len());
-        (!scores.is_empty()).then(estimate)
+    let summaries = (0..experiments).map(|series| {
+        let runs: Vec<&GradedRun> = runs(series).map(|one| &one.run).collect();
+        summarise_competition(&page.id, &runs)
     });
-    let means: Vec<Option<(Estimate, usize)>> = means.collect();
+    let summaries: Vec<CompetitionSummary> = summaries.collect();
     // Copies of the answers are not the best.
-    let honest = |series: &usize| !runs(*series).any(|one| one.run.is_answers);
-    let honest = (0..experiments).filter(honest);
-    let mut scores: Vec<f64> = honest
-        .filter_map(|at| Some((*means.get(at)?)?.0.mean))
-        .collect();
+    let honest_mean = |one: &CompetitionSummary| one.mean_score.filter(|_| one.copies == 0);
+    let mut scores: Vec<f64> = summaries.iter().filter_map(honest_mean).collect();
     scores.sort_by(f64::total_cmp);
     let is_lower_better = page.leaderboard.as_ref().map(Leaderboard::is_lower_better);
     let (best, better) = match is_lower_better {
@@ -122,16 +120,16 @@ fn results_row(page: &CompetitionPage, experiments: usize) -> Vec<Markup> {
         @if page.is_other_variant() { " " span.chip { (page.variant) } }
         div { small { (better) } }
     };
-    let cells = means.iter().enumerate().map(|(series, mean)| {
+    let cells = summaries.iter().enumerate().map(|(series, summary)| {
         let mut counts: BTreeMap<(usize, &str), usize> = BTreeMap::new();
         for one in runs(series) {
             *counts.entry((one.rank, one.medal)).or_default() += 1;
         }
         let total: usize = counts.values().sum();
         html! {
-            @if let Some((mean, scores)) = mean {
-                span.best[best == Some(&mean.mean)] { (format!("{:.5}", mean.mean)) }
-                @if *scores > 1 { " " small { (format!("± {:.5}", mean.standard_error)) } }
+            @if let Some(mean) = summary.mean_score {
+                span.best[best.is_some() && honest_mean(summary).as_ref() == best] { (format!("{mean:.5}")) }
+                @if let Some(error) = summary.score_standard_error { " " small { (format!("± {error:.5}")) } }
             }
             div {
                 @for ((rank, medal), count) in &counts {
