@@ -10,7 +10,7 @@ use prep_report::GradedExperiment;
 use prep_spec::joined;
 
 use crate::error::{CliError, Exit};
-use crate::global::similar_path;
+use crate::global::{file_names, similar_path};
 use crate::session::CliSession;
 
 /// The options of a table of run groups.
@@ -182,17 +182,72 @@ impl GroupArgs {
     }
 }
 
+/// Splits `NAME=PATH`. A value with `=` is a path if such a file exists.
+fn split_name(value: &Path) -> (Option<&str>, &Path) {
+    match value.to_str().and_then(|text| text.split_once('=')) {
+        Some((name, path)) if !value.exists() => {
+            let exists = Path::new(path).exists();
+            let path = if exists { path } else { path.trim() };
+            (Some(name.trim()), Path::new(path))
+        }
+        _ => (None, value),
+    }
+}
+
+/// Returns an error if there are spaces around the `=` of `NAME=PATH`.
+fn check_spaces(values: &[PathBuf]) -> Result<(), CliError> {
+    let text = |at: Option<usize>| values.get(at?)?.to_str();
+    for (at, value) in values.iter().enumerate() {
+        let Some(part) = value.to_str().filter(|_| !value.exists()) else {
+            continue;
+        };
+        let before = part
+            .starts_with('=')
+            .then(|| text(at.checked_sub(1)).unwrap_or("NAME"));
+        let after = part
+            .ends_with('=')
+            .then(|| text(Some(at + 1)).unwrap_or("PATH"));
+        if before.or(after).is_some() {
+            let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+            let error = CliError::usage(format!("`{part}` is not a grading report"));
+            return Err(error.help(format!("write `{before}{part}{after}`")));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the existing paths that match a glob, sorted. Shells do not expand a glob after `NAME=`.
+fn matching(glob: &Path) -> Vec<PathBuf> {
+    glob.components().fold(vec![PathBuf::new()], |found, part| {
+        let glob = part
+            .as_os_str()
+            .to_str()
+            .filter(|part| part.contains(['*', '?', '[', '{']));
+        let glob = glob.and_then(|part| prep_spec::path_glob(part).ok());
+        let Some(matcher) = glob.map(|glob| glob.compile_matcher()) else {
+            return found
+                .iter()
+                .map(|path| path.join(part))
+                .filter(|path| path.exists())
+                .collect();
+        };
+        let inner = found.iter().flat_map(|path| {
+            let names = file_names(path).into_iter();
+            let names = names.filter(|name| !name.starts_with('.') && matcher.is_match(name));
+            names.map(|name| path.join(name))
+        });
+        inner.collect()
+    })
+}
+
 /// Returns the reports of each experiment, in the order of each experiment's first report. The reports of an experiment are
 /// sorted by path.
 fn named_reports(values: &[PathBuf], default: &str) -> Result<Vec<NamedReports>, CliError> {
+    check_spaces(values)?;
     let mut experiments: Vec<NamedReports> = Vec::new();
     for value in values {
-        // A value with `=` is a path if such a file exists.
-        let pair = value.to_str().and_then(|text| text.split_once('='));
-        let (name, path) = match pair {
-            Some((name, path)) if !value.exists() => (name, Path::new(path)),
-            _ => (default, value.as_path()),
-        };
+        let (name, path) = split_name(value);
+        let name = name.unwrap_or(default);
         let paths = reports_at(path)?;
         match experiments.iter_mut().find(|one| one.name == name) {
             Some(one) => one.reports.extend(paths),
@@ -220,6 +275,14 @@ fn reports_at(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     }
     if path.exists() {
         return prep_experiments::reports_at(path).map_err(CliError::of_experiments);
+    }
+    let matching = matching(path);
+    if !matching.is_empty() {
+        let reports = matching
+            .iter()
+            .map(|path| prep_experiments::reports_at(path));
+        let reports = reports.collect::<Result<Vec<_>, _>>();
+        return Ok(reports.map_err(CliError::of_experiments)?.concat());
     }
     let error = CliError::new(
         Exit::Input,

@@ -97,18 +97,23 @@ pub fn integer<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
 
 /// Returns the path of an existing file or directory whose name is similar to that of `path`.
 pub fn similar_path(path: &Path) -> Option<String> {
-    let parent = path.parent()?;
-    let entries = std::fs::read_dir(match parent.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => parent,
-    });
-    let names = entries
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let names: BTreeSet<String> = names.collect();
+    let names = file_names(path.parent()?);
     let name = path.file_name()?.to_str()?;
     let near = prep_spec::nearest(name, names.iter().map(String::as_str))?;
     Some(path.with_file_name(near).display().to_string())
+}
+
+/// Returns the names of the files in a directory, or no names if the directory cannot be read. An empty path is the current
+/// directory.
+pub fn file_names(directory: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(match directory.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => directory,
+    });
+    let entries = entries.into_iter().flatten();
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect()
 }
 
 /// Returns a parser that converts names to values, and completes the names in shells.

@@ -70,7 +70,9 @@ impl ReportArgs {
         let ids = self
             .selection
             .ids_or(session, || prepared_or_graded(&task, variant, &graded))?;
-        let is_path = |id: &&String| task.catalog.find(id).is_none() && (Path::new(id).exists());
+        let is_path = |id: &&String| {
+            task.catalog.find(id).is_none() && (id.contains('=') || Path::new(id).exists())
+        };
         if let Some(path) = ids.iter().find(is_path) {
             return Err(
                 CliError::usage(format!("there is no competition `{path}`")).help(format!(
