@@ -325,6 +325,7 @@ fn grade_list(
     )?;
     let reports = graded.results.iter();
     let reports: Vec<_> = reports.filter_map(|(_, one)| one.as_ref().ok()).collect();
+    let missing = missing_files(session, &graded);
     if session.printer.json {
         let competitions = graded.results.iter().map(|(entry, result)| match result {
             Ok(report) => grading::signed(grading::entry(report), key),
@@ -335,7 +336,7 @@ fn grade_list(
         let further = JsonObject::from_iter([("report", (&*path).into())]);
         let text = grading::envelope(competitions, further);
         session.printer.result(&text)?;
-    } else {
+    } else if missing.is_none() {
         let rows = reports.iter().map(|report| {
             let path = match (report.submission_path.as_str(), &report.run) {
                 (NO_SUBMISSION, None) => "-",
@@ -364,13 +365,13 @@ fn grade_list(
         error.message = format!("{place}: {}", error.message);
         errors.push(error);
     }
-    errors.extend(missing_files(session, &graded));
+    errors.extend(missing);
     session.printer.errors(&errors);
     Ok(Exit::combine(errors.iter().map(|error| error.exit)))
 }
 
 /// Prints the number of files that a list names but that do not exist. If all files of the list are missing, returns an
-/// error instead, because the list was probably written for another directory.
+/// error instead, because the list was probably written for another directory. Then no table of scores is printed.
 fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> {
     let named = graded.results.iter();
     let named = named.filter(|(entry, _)| entry.submission_path != NO_SUBMISSION);

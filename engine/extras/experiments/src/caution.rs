@@ -1,7 +1,6 @@
 //! States why the figures of an experiment may mislead a reader.
 
 use std::collections::BTreeSet;
-use std::iter;
 
 use prep_failure::units;
 use prep_spec::{joined, shortened};
@@ -50,9 +49,8 @@ impl Experiment {
                 first.gradings
             )
         });
-        let texts = [
-            groups(true).map(|names| format!("run groups without a grading report are left out: {names}")),
-            agents.map(|names| format!("the names of the run groups contain different agents: {names}")),
+        let figures = self.sets.iter().flat_map(|(_, figures)| figures);
+        let others = [
             groups(false).map(|names| format!("run groups without a directory are left out: {names}")),
             competitions(|one| one.has_mixed_variants).map(|ids| {
                 format!(
@@ -78,15 +76,19 @@ impl Experiment {
                 )
             }),
         ];
-        // The kinds of the first texts. The other texts have no kind of their own.
-        let kinds = [CautionKind::GroupsWithoutReport, CautionKind::Agents];
-        let kinds = kinds.into_iter().chain(iter::repeat(CautionKind::Other));
-        let figures = self.sets.iter().flat_map(|(_, figures)| figures);
-        let texts = texts.into_iter().chain(figures.map(left_out_runs));
-        texts
-            .zip(kinds)
-            .filter_map(|(text, kind)| Some(Caution { kind, text: text? }))
-            .collect()
+        let others = others.into_iter().chain(figures.map(left_out_runs));
+        let groups = groups(true)
+            .map(|names| format!("run groups without a grading report are left out: {names}"));
+        let agents = agents
+            .map(|names| format!("the names of the run groups contain different agents: {names}"));
+        [
+            (CautionKind::GroupsWithoutReport, groups),
+            (CautionKind::Agents, agents),
+        ]
+        .into_iter()
+        .chain(others.map(|text| (CautionKind::Other, text)))
+        .filter_map(|(kind, text)| Some(Caution { kind, text: text? }))
+        .collect()
     }
 }
 
