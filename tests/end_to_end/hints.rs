@@ -582,6 +582,29 @@ fn doctor_marks_settings_that_no_request_has_used() {
         "credentials  unverified  KAGGLE_API_TOKEN",
         "proxy        unverified  http://127.0.0.1:9 (HTTPS_PROXY)",
     ]);
+    for (value, code, row) in [
+        (
+            "http://127.0.0.1:9",
+            0,
+            "unverified  http://127.0.0.1:9 (KAGGLE_API_ENDPOINT)",
+        ),
+        (
+            "kaggle",
+            6,
+            "error       KAGGLE_API_ENDPOINT is not an http",
+        ),
+    ] {
+        let mut command = sandbox.command(&["doctor", "--offline"]);
+        command
+            .env("KAGGLE_API_TOKEN", "token")
+            .env("KAGGLE_API_ENDPOINT", value);
+        CommandResult::of(&mut command)
+            .code(code)
+            .stdout_has(&[row]);
+        let mut command = sandbox.command(&["config"]);
+        let ended = CommandResult::of(command.env("KAGGLE_API_ENDPOINT", value)).code(0);
+        ended.stdout_has(&["kaggle.endpoint", "KAGGLE_API_ENDPOINT"]);
+    }
     let found = doctor("socks5://127.0.0.1:9").code(6);
     found.stdout_has(&["SOCKS proxies are not supported"]);
 }

@@ -1,6 +1,7 @@
 //! Errors of downloads, and failures after which a request is repeated ([`Trouble`]). No message contains a secret, a
 //! signature, or the query string of a URL.
 
+use std::fmt;
 use std::io;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use thiserror::Error;
 
 use crate::credentials::{CredentialsError, KaggleCredentials};
 use crate::free_space;
-use crate::wire::proxy::{Proxy, ProxyRefusal};
+use crate::wire::connect::NoConnection;
 
 /// The reason why a bundle was not fetched.
 #[derive(Debug, Error)]
@@ -21,10 +22,11 @@ pub enum FetchError {
     #[error("the rules of {id} are not accepted")]
     RulesNotAccepted { id: String },
     #[error(
-        "Kaggle does not accept the credentials of {used} (401){}{}",
-        server_message(.message), unused(.others)
+        "{} does not accept the credentials of {used} (401){}{}",
+        .host.of_api(), server_message(.message), unused(.others)
     )]
     Unauthorised {
+        host: Server,
         used: String,
         others: Vec<String>,
         can_log_in: bool,
@@ -32,22 +34,40 @@ pub enum FetchError {
     },
     #[error("the login in {path} cannot be renewed{}", server_message(.message))]
     LoginExpired { path: PathBuf, message: String },
-    #[error("{host} returned its login page instead of the bundle")]
-    LoginPage { host: String },
-    #[error("this account cannot take part in {id}: Kaggle denies the permission `competitions.participate`{}", server_message(.message))]
-    MayNotParticipate { id: String, message: String },
-    #[error("{host} returned a response that prep cannot read")]
-    Unexpected { host: String },
-    #[error("Kaggle denies access to the bundle of {id} (403){}", server_message(.message))]
-    Forbidden { id: String, message: String },
-    #[error("Kaggle has no competition {id} (404){}", server_message(.message))]
-    NoSuchCompetition { id: String, message: String },
+    #[error("{host} returned its login page")]
+    LoginPage { host: Server },
+    #[error(
+        "this account cannot take part in {id}: {} denies the permission `competitions.participate`{}",
+        .host.of_api(), server_message(.message)
+    )]
+    MayNotParticipate {
+        host: Server,
+        id: String,
+        message: String,
+    },
+    #[error("{host} does not respond like Kaggle's API: it sent {got}")]
+    Unexpected { host: Server, got: String },
+    #[error(
+        "{} denies access to the bundle of {id} (403){}",
+        .host.of_api(), server_message(.message)
+    )]
+    Forbidden {
+        host: Server,
+        id: String,
+        message: String,
+    },
+    #[error("{} has no competition {id} (404){}", .host.of_api(), server_message(.message))]
+    NoSuchCompetition {
+        host: Server,
+        id: String,
+        message: String,
+    },
     #[error(
         "too many requests: {host} {}{}",
         describe_pause(*.wait), server_message(.message)
     )]
     Quota {
-        host: String,
+        host: Server,
         wait: Option<Duration>,
         message: String,
     },
@@ -55,31 +75,31 @@ pub enum FetchError {
         "{host} answered {code} and asks to wait {}", units::approximate_duration(*.wait)
     )]
     Unavailable {
-        host: String,
+        host: Server,
         code: u16,
         wait: Duration,
     },
     #[error("{host} has no file {path} ({code})")]
     NoFile {
-        host: String,
+        host: Server,
         path: String,
         code: u16,
     },
     #[error("{host} answered {code}{}", server_message(.message))]
     Refused {
-        host: String,
+        host: Server,
         code: u16,
         message: String,
     },
     #[error("got {got}, expected {expected}, from {host}")]
     NotZip {
-        host: String,
+        host: Server,
         got: String,
         expected: String,
     },
     #[error("the redirect from {from} to {to} is not followed: {reason}")]
     Redirect {
-        from: String,
+        from: Server,
         to: String,
         reason: &'static str,
     },
@@ -88,15 +108,15 @@ pub enum FetchError {
     #[error(
         "{host} does not send the length of the file, so a truncated file could not be detected"
     )]
-    NoLength { host: String },
+    NoLength { host: Server },
     #[error(
         "{host} sends the file with the header `Content-Encoding: {encoding}`, although no encoding was requested"
     )]
-    Encoded { host: String, encoding: String },
+    Encoded { host: Server, encoding: String },
     #[error(
         "{host} sends neither a strong ETag nor an MD5, so ranges of the file may belong to different versions"
     )]
-    NoValidator { host: String },
+    NoValidator { host: Server },
     #[error("{item} now has MD5 {found}, but the published MD5 is {expected}: {owner} changed it")]
     OtherMd5 {
         item: String,
@@ -164,18 +184,10 @@ pub enum FetchError {
     NotAllowed,
     #[error("cannot set up downloads: {cause}")]
     Setup { cause: String },
-    #[error("the certificate of {host} is not valid: {fault}")]
-    Certificate {
-        host: String,
-        fault: CertificateFault,
-    },
-    #[error("the proxy {} does not connect to {host}: {refusal}", .proxy.address)]
-    Proxy {
-        host: String,
-        proxy: Proxy,
-        refusal: ProxyRefusal,
-    },
-    #[error("KAGGLE_API_ENDPOINT {cause}")]
+    /// Another attempt would fail for the same reason.
+    #[error("{0}")]
+    NoConnection(Box<NoConnection>),
+    #[error("{ENDPOINT_VARIABLE} {cause}")]
     Endpoint { cause: &'static str },
     #[error(
         "{variable} is `{value}`, which is not the address of an http or https proxy with a valid port"
@@ -221,6 +233,52 @@ fn unused(others: &[String]) -> String {
         others => format!("; not used: {}", others.join(", ")),
     }
 }
+
+/// The variable that names the server of the API in place of Kaggle.
+pub const ENDPOINT_VARIABLE: &str = "KAGGLE_API_ENDPOINT";
+
+/// A server. Messages contain its host, and [`ENDPOINT_VARIABLE`] if this variable names the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    pub(crate) host: String,
+    /// Whether the server is that of the API, but not Kaggle's.
+    pub(crate) replaces_kaggle: bool,
+}
+
+impl Server {
+    /// Returns the name of a server of the API: `Kaggle`, or the server in its place.
+    fn of_api(&self) -> String {
+        match self.replaces_kaggle {
+            true => self.to_string(),
+            false => "Kaggle".to_owned(),
+        }
+    }
+}
+
+impl From<String> for Server {
+    fn from(host: String) -> Server {
+        Server {
+            host,
+            replaces_kaggle: false,
+        }
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.host)?;
+        match self.replaces_kaggle {
+            true => write!(formatter, " ({ENDPOINT_VARIABLE})"),
+            false => Ok(()),
+        }
+    }
+}
+
+pub(crate) const CORRECT_ENDPOINT: &str =
+    "unset KAGGLE_API_ENDPOINT, or set it to the https URL of a server with Kaggle's API";
+
+pub(crate) const CHECK_NETWORK: &str =
+    "check the network connection and the address; this host has not answered yet";
 
 const TOKEN_PAGE: &str = "https://www.kaggle.com/settings/api";
 
@@ -268,8 +326,35 @@ impl FetchError {
         self
     }
 
+    /// Returns the server whose response caused the error, or that never responded.
+    fn server(&self) -> Option<&Server> {
+        match self {
+            FetchError::Unauthorised { host, .. }
+            | FetchError::LoginPage { host }
+            | FetchError::MayNotParticipate { host, .. }
+            | FetchError::Unexpected { host, .. }
+            | FetchError::Forbidden { host, .. }
+            | FetchError::NoSuchCompetition { host, .. }
+            | FetchError::Refused { host, .. }
+            | FetchError::NotZip { host, .. }
+            | FetchError::Redirect { from: host, .. } => Some(host),
+            FetchError::GaveUp { cause, .. } => match &**cause {
+                Trouble::Stalled {
+                    host,
+                    unanswered: Some(_),
+                    ..
+                } => Some(host),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Returns an action that the user can take.
     pub fn remedy(&self) -> Option<Remedy> {
+        if self.server().is_some_and(|server| server.replaces_kaggle) {
+            return Some(CORRECT_ENDPOINT.into());
+        }
         Some(match self {
             FetchError::RulesNotAccepted { id } => format!(
                 "accept them at https://www.kaggle.com/competitions/{id}/rules; for a closed competition, its Rules or Data tab \
@@ -286,16 +371,11 @@ impl FetchError {
             FetchError::LoginExpired { .. } => {
                 "log in again with `kaggle auth login`, or set KAGGLE_API_TOKEN".into()
             }
-            FetchError::LoginPage { .. } => {
-                format!("check KAGGLE_API_ENDPOINT, or create a new API token at {TOKEN_PAGE}").into()
-            }
+            FetchError::LoginPage { .. } => format!("create a new API token at {TOKEN_PAGE}").into(),
             FetchError::MayNotParticipate { .. } => {
                 "verify the phone number of the account and use a token without restrictions; some old competitions no \
                  longer admit new accounts"
                     .into()
-            }
-            FetchError::Unexpected { .. } | FetchError::Redirect { .. } => {
-                "check KAGGLE_API_ENDPOINT and the proxy".into()
             }
             FetchError::NoSuchCompetition { id, .. } => format!(
                 "check the last part of its address, https://www.kaggle.com/competitions/{id}; Kaggle returns the same error \
@@ -312,9 +392,8 @@ impl FetchError {
             FetchError::Certificates { .. } => {
                 "install the root certificates of the system (Debian: `apt install ca-certificates`), or set SSL_CERT_FILE".into()
             }
-            FetchError::Certificate { fault, .. } => fault.remedy().into(),
-            FetchError::Proxy { proxy, refusal, .. } => refusal.remedy(proxy.variable).into(),
-            FetchError::Endpoint { .. } => "unset KAGGLE_API_ENDPOINT, or set it to an https URL without user and password".into(),
+            FetchError::NoConnection(failed) => failed.remedy().into(),
+            FetchError::Endpoint { .. } => CORRECT_ENDPOINT.into(),
             FetchError::ProxyAddress { variable, .. } => {
                 format!("set {variable} to an address such as http://proxy.lab.org:3128, or unset it; SOCKS proxies are not supported").into()
             }
@@ -329,7 +408,7 @@ impl FetchError {
             FetchError::NoFile { .. } => {
                 "correct the address of the file in the pipeline".into()
             }
-            FetchError::NotZip { .. } => {
+            FetchError::NotZip { .. } | FetchError::Unexpected { .. } | FetchError::Redirect { .. } => {
                 "open that host in a browser from this machine: a proxy or a login page may answer in its place".into()
             }
             FetchError::Plain { .. } => "use https, or add the md5 or sha256 of the file to the pipeline".into(),
@@ -342,10 +421,8 @@ impl FetchError {
             ),
             FetchError::KeepsChanging { .. } => "run again later".into(),
             FetchError::GaveUp { cause, .. } if cause.unanswered().is_some() => match &**cause {
-                Trouble::Unreachable { variable: Some(variable), .. } => {
-                    format!("check the network connection and {variable}; this host has not answered yet").into()
-                }
-                _ => "check the network connection and the address; this host has not answered yet".into(),
+                Trouble::NoConnection(failed) => failed.remedy().into(),
+                _ => CHECK_NETWORK.into(),
             },
             FetchError::GaveUp { kept, .. } => Remedy::Words(kept.clone()),
             FetchError::NoSpace { .. } => {
@@ -375,8 +452,7 @@ impl FetchError {
             | FetchError::ProxyAddress { .. }
             | FetchError::Store(_) => Failure::Machine,
             FetchError::GaveUp { .. }
-            | FetchError::Certificate { .. }
-            | FetchError::Proxy { .. }
+            | FetchError::NoConnection(_)
             | FetchError::Quota { .. }
             | FetchError::Unavailable { .. }
             | FetchError::KeepsChanging { .. } => Failure::Away,
@@ -403,38 +479,17 @@ impl From<FetchError> for StepError {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Trouble {
-    #[error("no connection to {host}: {cause}")]
-    Unreachable {
-        /// The host, and the proxy, if there is one.
-        host: String,
-        /// The variable that names the proxy, if there is one.
-        variable: Option<&'static str>,
-        cause: String,
-        /// Time since the first request to the host. `None` if the host has answered a request.
-        unanswered: Option<Duration>,
-    },
-    /// The request is not repeated, because the host would send the same certificate.
-    #[error("the certificate of {host} is not valid: {fault}")]
-    Certificate {
-        host: String,
-        fault: CertificateFault,
-    },
-    /// The request is not repeated, because the proxy would refuse again.
-    #[error("the proxy {} does not connect to {host}: {refusal}", .proxy.address)]
-    Proxy {
-        host: String,
-        proxy: Proxy,
-        refusal: ProxyRefusal,
-    },
+    #[error("{0}")]
+    NoConnection(Box<NoConnection>),
     #[error("the connection to {host} broke at byte {offset}: {cause}")]
     Broken {
-        host: String,
+        host: Server,
         offset: u64,
         cause: String,
     },
     #[error("{host} sent nothing for {}, at byte {offset}", units::approximate_duration(*.time))]
     Stalled {
-        host: String,
+        host: Server,
         offset: u64,
         time: Duration,
         /// Time since the first request to the host. `None` if the host has answered a request.
@@ -445,29 +500,29 @@ pub enum Trouble {
         units::bytes(*.bytes), units::approximate_duration(*.time)
     )]
     Slow {
-        host: String,
+        host: Server,
         offset: u64,
         bytes: u64,
         time: Duration,
     },
     #[error("{host} ended its response at byte {offset}, {} too early", units::bytes(*.missing))]
     Short {
-        host: String,
+        host: Server,
         offset: u64,
         missing: u64,
     },
     #[error("{host} answered {code}")]
     Status {
-        host: String,
+        host: Server,
         code: u16,
         retry_after: Option<Duration>,
     },
     #[error("{host} does not accept the signed address that Kaggle provided ({code})")]
-    Address { host: String, code: u16 },
+    Address { host: Server, code: u16 },
     #[error("{host} sent different bytes than requested: {what}")]
-    OtherRange { host: String, what: String },
+    OtherRange { host: Server, what: String },
     #[error("{host} sent the whole bundle instead of a range of it")]
-    RangeIgnored { host: String },
+    RangeIgnored { host: Server },
 }
 
 /// The reason why a request or a download session ended without success.
@@ -507,9 +562,8 @@ impl Trouble {
     /// Returns the time since the first request to the host, or `None` if the host has answered a request.
     pub(crate) fn unanswered(&self) -> Option<Duration> {
         match self {
-            Trouble::Unreachable { unanswered, .. } | Trouble::Stalled { unanswered, .. } => {
-                *unanswered
-            }
+            Trouble::NoConnection(failed) => failed.unanswered,
+            Trouble::Stalled { unanswered, .. } => *unanswered,
             _ => None,
         }
     }
@@ -525,68 +579,6 @@ impl Trouble {
                 }
         )
     }
-}
-
-/// The reason why the certificate of a server was rejected.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[allow(missing_docs, reason = "the messages describe the variants")]
-pub enum CertificateFault {
-    #[error("no trusted authority (CA) issued it")]
-    UnknownIssuer,
-    #[error("it has expired, or is not valid yet")]
-    OtherTime,
-    #[error("it was issued for another host")]
-    OtherHost,
-    #[error("it is the certificate of an authority (CA), which a server must not use as its own")]
-    Authority,
-    #[error("{0}")]
-    Other(String),
-}
-
-impl CertificateFault {
-    fn remedy(&self) -> &'static str {
-        match self {
-            CertificateFault::OtherTime => {
-                "check the clock of this machine; if it is right, the server or a proxy needs a new certificate"
-            }
-            CertificateFault::OtherHost => {
-                "check the address; a proxy or a login page may answer in place of this host"
-            }
-            CertificateFault::Authority => {
-                "let the authority issue a certificate for the server or proxy (with `CA:FALSE`), and install that one"
-            }
-            CertificateFault::UnknownIssuer | CertificateFault::Other(_) => {
-                "if a proxy decrypts the connections of this network, set SSL_CERT_FILE to a PEM file that contains the certificate \
-                 of its authority (CA), or add this certificate to those of the system"
-            }
-        }
-    }
-}
-
-/// Returns the reason if the certificate of a server was rejected.
-pub(crate) fn rejected_certificate(
-    error: &(dyn std::error::Error + 'static),
-) -> Option<CertificateFault> {
-    use rustls::CertificateError as Reason;
-    let mut causes = prep_core::causes(error).filter_map(|one| one.downcast_ref());
-    causes.find_map(|cause| match cause {
-        rustls::Error::InvalidCertificate(reason) => Some(match reason {
-            Reason::UnknownIssuer => CertificateFault::UnknownIssuer,
-            Reason::Expired
-            | Reason::ExpiredContext { .. }
-            | Reason::NotValidYet
-            | Reason::NotValidYetContext { .. } => CertificateFault::OtherTime,
-            Reason::NotValidForName | Reason::NotValidForNameContext { .. } => {
-                CertificateFault::OtherHost
-            }
-            // The type of this error is that of a crate below `rustls`.
-            Reason::Other(error) if error.to_string() == "CaUsedAsEndEntity" => {
-                CertificateFault::Authority
-            }
-            reason => CertificateFault::Other(reason.to_string()),
-        }),
-        _ => None,
-    })
 }
 
 /// Returns the first cause of a transport error. The errors above it describe the HTTP library, and the URL of a request,
@@ -640,29 +632,6 @@ fn is_binary(body: &str) -> bool {
 mod tests {
     use super::*;
     use crate::credentials::Secret;
-
-    #[test]
-    fn a_rejected_certificate_is_found_inside_of_io_errors() {
-        let authority = io::Error::other("CaUsedAsEndEntity");
-        let authority = rustls::OtherError(std::sync::Arc::new(authority));
-        for (reason, fault) in [
-            (
-                rustls::CertificateError::UnknownIssuer,
-                CertificateFault::UnknownIssuer,
-            ),
-            (
-                rustls::CertificateError::Other(authority),
-                CertificateFault::Authority,
-            ),
-        ] {
-            let error = io::Error::other(rustls::Error::InvalidCertificate(reason));
-            assert_eq!(rejected_certificate(&error), Some(fault.clone()));
-            let error = io::Error::other(error);
-            assert_eq!(rejected_certificate(&error), Some(fault));
-        }
-        let refused = io::Error::from(ErrorKind::ConnectionRefused);
-        assert_eq!(rejected_certificate(&refused), None);
-    }
 
     #[test]
     fn messages_are_one_line_without_secrets() {

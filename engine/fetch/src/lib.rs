@@ -63,6 +63,7 @@ mod wire {
     pub(crate) mod ask;
     pub(crate) mod body;
     pub(crate) mod calls;
+    pub(crate) mod connect;
     pub(crate) mod identity;
     pub(crate) mod location;
     pub(crate) mod proxy;
@@ -81,11 +82,12 @@ pub use credentials::{
     CredentialVariables, CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin,
     Secret, find_credentials,
 };
-pub use error::{CertificateFault, FetchError, Trouble};
+pub use error::{ENDPOINT_VARIABLE, FetchError, Server, Trouble};
 pub use network::{LazyNetwork, Network};
 pub use options::{Clock, DownloadOptions, ENDPOINT, WaitReport, Watcher};
 pub use prep_cache::free_space;
-pub use wire::calls::Protocol;
+pub use wire::calls::{Protocol, check_endpoint};
+pub use wire::connect::{CertificateFault, ConnectionFault, NoConnection};
 pub use wire::proxy::{Proxies, Proxy, ProxyRefusal};
 pub use wire::queries::{Account, DataFile, DataSummary};
 pub use wire::shared::check_certificates;

@@ -96,19 +96,16 @@ pub enum WaitReport {
         cause: String,
         /// Time until the next attempt.
         pause: Duration,
-        /// Approximate time until the last attempt, if all attempts fail.
-        until: Duration,
     },
 }
 
 impl WaitReport {
     /// Creates the report about a pause. Returns `None` if the pause is too short to be reported.
-    pub(crate) fn new(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
-        let is_offline = matches!(trouble, Trouble::Unreachable { .. });
+    pub(crate) fn new(trouble: &Trouble, pause: Duration) -> Option<WaitReport> {
+        let is_offline = matches!(trouble, Trouble::NoConnection(_));
         (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {
             cause: trouble.to_string(),
             pause,
-            until,
         })
     }
 }
@@ -126,19 +123,9 @@ impl fmt::Display for WaitReport {
                     "no answer from {host} for {slow}; waiting up to {until}"
                 )
             }
-            WaitReport::Retry {
-                cause,
-                pause,
-                until,
-            } => {
-                let (pause, until) = (
-                    units::approximate_duration(*pause),
-                    units::approximate_duration(*until),
-                );
-                write!(
-                    formatter,
-                    "{cause}; trying again in {pause}, giving up in about {until}"
-                )
+            WaitReport::Retry { cause, pause } => {
+                let pause = units::approximate_duration(*pause);
+                write!(formatter, "{cause}; trying again in {pause}")
             }
         }
     }

@@ -300,7 +300,7 @@ fn api_faults_are_retried_or_reported() {
                 body: "PK\u{3}\u{4}\0\0".into(),
             },
             1,
-            End::Error("denies access to the bundle of spooky-author-identification (403)"),
+            End::Error("it sent status 403 without Kaggle's JSON"),
         ),
         (
             "login page",
@@ -347,7 +347,7 @@ fn api_faults_are_retried_or_reported() {
             "html",
             Kind::Html,
             0,
-            End::Error("got HTML, 93 B, expected a redirect to a zip archive"),
+            End::Error("does not respond like Kaggle's API: it sent a web page"),
         ),
         (
             "redirect to html",
@@ -468,7 +468,7 @@ fn a_slow_error_response_is_cut_off() {
     let fixture = Fixture::new(bundle, vec![Fault::at(At::Api, slow)]);
     let begun = std::time::Instant::now();
     let error = prep_core::chain(&fixture.run(None).expect_err("slow"));
-    assert!(error.contains("answered 418"), "{error}");
+    assert!(error.contains("it sent status 418"), "{error}");
     assert!(
         begun.elapsed() < Duration::from_secs(5),
         "{:?}",

@@ -236,6 +236,46 @@ fn an_api_answer_that_is_not_a_bundle_is_an_error() {
     }
 }
 
+/// A server that is not Kaggle's API may respond to the address in `KAGGLE_API_ENDPOINT`.
+#[test]
+fn a_server_in_place_of_kaggle_is_named() {
+    let (page, json) = ("<html>Welcome</html>", "{\"message\":\"no\"}");
+    for (code, body, of_bundle, of_account) in [
+        (404, page, "it sent status 404", "it sent status 404"),
+        (403, page, "it sent status 403", "it sent status 403"),
+        (401, page, "it sent status 401", "it sent status 401"),
+        (200, page, "got something else", "that is not Kaggle's JSON"),
+        (404, json, "has no competition", "answered 404: no"),
+        (
+            403,
+            json,
+            "denies access to the bundle of spooky",
+            "answered 403: no",
+        ),
+        (401, json, "does not accept the", "does not accept the"),
+        (500, page, "answered 500", "answered 500"),
+    ] {
+        let kind = Kind::Status {
+            code,
+            retry_after: None,
+            body: body.into(),
+        };
+        let fixture = fixture(vec![Fault::at(At::Api, kind).always()]);
+        let host = format!("{} (KAGGLE_API_ENDPOINT)", fixture.server.api_host());
+        let account = fixture.network.account(&Cancel::default()).map(drop);
+        let bundle = access(&fixture.network, ID).map(drop);
+        for (result, expected) in [(bundle, of_bundle), (account, of_account)] {
+            let error = result.unwrap_err();
+            let text = prep_core::chain(&error);
+            assert!(text.contains(expected) && text.contains(&host), "{text}");
+            let Some(Remedy::Words(help)) = error.remedy() else {
+                panic!("{text}");
+            };
+            assert!(help.contains("unset KAGGLE_API_ENDPOINT"), "{text}: {help}");
+        }
+    }
+}
+
 #[test]
 fn rejected_credentials_are_reported_with_the_unused_ones() {
     let found = prep_fetch::FoundCredentials {
@@ -248,15 +288,12 @@ fn rejected_credentials_are_reported_with_the_unused_ones() {
     let fixture = fixture(vec![Fault::at(At::Api, Kind::status(401)).always()]);
     let network = Network::new(options(&fixture.server.endpoint()), found).unwrap();
     let error = access(&network, ID).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401): status 401; not used: \
-         /home/u/.kaggle/access_token"
+    let expected = format!(
+        "{} (KAGGLE_API_ENDPOINT) does not accept the credentials of KAGGLE_API_TOKEN (401): status 401; not used: \
+         /home/u/.kaggle/access_token",
+        fixture.server.api_host()
     );
-    let Some(Remedy::Words(help)) = error.remedy() else {
-        panic!("{error:?}");
-    };
-    assert!(help.starts_with("create a new API token"), "{help}");
+    assert_eq!(error.to_string(), expected);
 }
 
 /// After a response 429 (too many requests), a query fails at once. A download waits, and tries again.
@@ -322,11 +359,9 @@ fn waiting_for_a_retry_is_reported() {
     assert_eq!(reports.len(), 3, "{reports:?}");
     let (time, text) = &reports[0];
     assert!(*time - begun < Duration::from_secs(1));
-    assert!(text.starts_with("no connection to 127.0.0.1:9: "), "{text}");
-    assert!(
-        text.contains("; trying again in ") && text.contains(", giving up in about "),
-        "{text}"
-    );
+    let expected =
+        "no connection to 127.0.0.1:9 (KAGGLE_API_ENDPOINT): Connection refused; trying again in ";
+    assert!(text.starts_with(expected), "{text}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn errors_of_unreachable_servers_show_no_signed_address() {
         options.endpoint = "http://127.0.0.1:9/api/v1".into();
     });
     let error = prep_core::chain(&fixture.run(None).unwrap_err());
-    assert!(error.contains("no connection to 127.0.0.1:9: "), "{error}");
+    assert!(error.contains("no connection to 127.0.0.1:9 "), "{error}");
     assert_no_secret("api", &error);
 }
 

@@ -92,8 +92,7 @@ fn rules_to_accept_are_listed_together() {
     let mut command = world.command_without_credentials(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", "wrong");
     let refused = world.run_command(&mut command).code(4);
-    refused
-        .stderr_has(&["harbour: Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)"]);
+    refused.stderr_has(&["does not accept the credentials of KAGGLE_API_TOKEN (401)"]);
 }
 
 #[test]

@@ -285,10 +285,7 @@ fn unreachable_network_is_reported_immediately() {
                 .then_some(line);
         }
         let retry_line = retry_line.expect("a line about the network");
-        assert!(
-            retry_line.contains("trying again in") && retry_line.contains("giving up in about"),
-            "{retry_line}"
-        );
+        assert!(retry_line.contains("trying again in"), "{retry_line}");
         child.kill().expect("kill");
         child.wait().expect("end");
     }
@@ -330,6 +327,7 @@ fn doctor_checks_the_requirements_of_a_run() {
         .code(0);
     let names = [
         "credentials",
+        "endpoint",
         "kaggle",
         "clock",
         "rules",
@@ -375,8 +373,8 @@ fn doctor_reports_problems_with_help() {
     command.env("KAGGLE_API_TOKEN", "wrong");
     let ended = world.run_command(&mut command).code(4);
     ended.stdout_has(&[
-        "Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)",
-        "kaggle: create a new API token",
+        "does not accept the credentials of KAGGLE_API_TOKEN (401)",
+        "kaggle: unset KAGGLE_API_ENDPOINT",
     ]);
     let mut command = world.command(&["doctor", "--json"]);
     command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");

@@ -46,7 +46,7 @@ fn wrong_credentials_are_an_error() {
     assert!(!ended.stderr.contains("an-older-token-of-mine"));
     let messages = [
         "does not accept the credentials of KAGGLE_API_TOKEN (401)",
-        "new API token",
+        "unset KAGGLE_API_ENDPOINT",
     ];
     assert_download_fails(&world, ended, 4, &messages);
 }
@@ -78,6 +78,12 @@ fn a_proxy_that_refuses_is_an_error_at_once() {
             "it rejects the user name and the password (407)",
         ),
         ("http", "<html>no</html>\r\n\r\n", 7, refused),
+        (
+            "https",
+            "HTTP/1.1 400 Bad Request\r\n\r\n",
+            7,
+            "does not use TLS",
+        ),
         ("foo", "", 6, "HTTPS_PROXY is `***@127.0.0.1:"),
     ] {
         let address = proxy(answer);
@@ -101,14 +107,14 @@ fn a_proxy_that_refuses_is_an_error_at_once() {
 #[test]
 fn unusable_addresses_name_their_variable() {
     let sandbox = Sandbox::new();
-    let https = "KAGGLE_API_ENDPOINT, or set it to an https URL";
+    let https = "KAGGLE_API_ENDPOINT, or set it to the https URL";
     for (variable, value, parts) in [
         (
             "ALL_PROXY",
             "http://127.0.0.1:9",
             [
                 "no connection to the proxy http://127.0.0.1:9: Connection refused",
-                "and ALL_PROXY;",
+                "check that ALL_PROXY is correct",
             ],
         ),
         (
@@ -123,8 +129,8 @@ fn unusable_addresses_name_their_variable() {
             "KAGGLE_API_ENDPOINT",
             "http://127.0.0.1:9",
             [
-                "no connection to 127.0.0.1:9: Connection refused",
-                "connection and the address;",
+                "no connection to 127.0.0.1:9 (KAGGLE_API_ENDPOINT): Connection refused",
+                "kaggle: unset KAGGLE_API_ENDPOINT",
             ],
         ),
         (
@@ -188,9 +194,13 @@ fn unknown_competition_on_kaggle_is_reported() {
 fn web_page_is_not_stored_as_a_bundle() {
     for at in [At::Api, At::Store] {
         for kind in [Kind::Html, Kind::RedirectToHtml] {
+            let message = match (at, &kind) {
+                (At::Api, Kind::Html) => "respond like Kaggle's API: it sent a web page",
+                _ => "got HTML, ",
+            };
             let world = World::harbour(&bundle(), vec![Fault::at(at, kind).always()]);
             let ended = world.run(Harbour::ID, &[]);
-            assert_download_fails(&world, ended, 4, &["got HTML", "expected a"]);
+            assert_download_fails(&world, ended, 4, &[message]);
         }
     }
 }

@@ -68,7 +68,7 @@ impl Kind {
         Kind::Status {
             code,
             retry_after: None,
-            body: format!("status {code}"),
+            body: format!(r#"{{"code":{code},"message":"status {code}"}}"#),
         }
     }
 }

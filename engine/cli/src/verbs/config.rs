@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prep_app::{Error, Verify};
 use prep_core::{chain, units};
+use prep_fetch::{ENDPOINT_VARIABLE, check_endpoint};
 use serde::Serialize;
 use serde_json::json;
 
@@ -162,6 +163,16 @@ impl ConfigArgs {
         push("remote.mirror", Some((mirror.to_string(), origin)));
         push("remote.endpoint", remote.endpoint.clone());
         push("remote.region", remote.region.clone());
+        if let Some(endpoint) = places.text(ENDPOINT_VARIABLE) {
+            let value = match check_endpoint(&endpoint) {
+                Ok(()) => endpoint,
+                Err(error) => format!("not usable: {error}"),
+            };
+            push(
+                "kaggle.endpoint",
+                Some((value, ENDPOINT_VARIABLE.to_owned())),
+            );
+        }
         Ok(lines)
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use prep_app::doctor::{CheckResult, Health};
 use prep_app::{Permission, PermissionCheck, Remedy, RememberedOptions, doctor};
 use prep_core::{Cancel, Failure, units};
-use prep_fetch::{Account, FetchError, LazyNetwork, Network};
+use prep_fetch::{Account, ENDPOINT_VARIABLE, FetchError, LazyNetwork, Network, check_endpoint};
 use prep_remote::SigningKey;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
@@ -216,6 +216,7 @@ impl DoctorArgs {
             Ok(network) => network,
             Err(
                 FetchError::Credentials(_)
+                | FetchError::Endpoint { .. }
                 | FetchError::ProxyAddress { .. }
                 | FetchError::CertificateFile { .. },
             ) => return Ok(()),
@@ -338,7 +339,8 @@ fn credentials(session: &CliSession, are_optional: bool, findings: &mut Findings
     }
 }
 
-/// Reports the proxy of connections to Kaggle. Checks whether its address and the certificates are valid.
+/// Reports the proxy of connections to Kaggle, and the server in place of Kaggle. Checks whether their addresses and the
+/// certificates are valid.
 fn connection(session: &CliSession, findings: &mut Findings) {
     match session.places.proxies().find(&session.kaggle.endpoint) {
         Ok(Some(proxy)) => {
@@ -347,6 +349,15 @@ fn connection(session: &CliSession, findings: &mut Findings) {
         }
         Ok(None) => {}
         Err(error) => findings.failed("proxy", error),
+    }
+    if let Some(endpoint) = session.places.text(ENDPOINT_VARIABLE) {
+        match check_endpoint(&endpoint) {
+            Ok(()) => {
+                let text = format!("{endpoint} ({ENDPOINT_VARIABLE})");
+                findings.add(CheckResult::new("endpoint", Health::Unverified, text));
+            }
+            Err(error) => findings.failed("endpoint", error),
+        }
     }
     if let Err(error) = session.places.check_certificates() {
         findings.failed("certificates", error);

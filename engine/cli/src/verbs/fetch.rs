@@ -506,6 +506,7 @@ mod rules_tests {
         let granted = Permission::Granted { remembered: false };
         let refused = FetchError::RulesNotAccepted { id: "b".into() };
         let unknown = FetchError::NoSuchCompetition {
+            host: "api.kaggle.com".to_owned().into(),
             id: "c".into(),
             message: String::new(),
         };

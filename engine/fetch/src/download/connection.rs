@@ -17,7 +17,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
 use crate::download::Order;
-use crate::error::{FetchError, Stop, Trouble};
+use crate::error::{FetchError, Server, Stop, Trouble};
 use crate::wire::answer::{Answer, Body, RangeRequest, describe_expected};
 use crate::wire::identity::Identity;
 use crate::wire::location::{Expected, Location};
@@ -48,7 +48,7 @@ pub(crate) async fn connection(
         .map_or(range.start, |(answer, _)| answer.range.start);
     let mut cursor = Cursor::new(sink, start, request.object.total);
     let mut rate = RateCheck::new(shared.options.stall);
-    let mut host = String::new();
+    let mut host = Server::from(String::new());
     loop {
         let (answer, permit) = match (ready.take(), &request.location) {
             (Some(ready), _) => ready,
@@ -191,7 +191,7 @@ pub(crate) async fn receive(
             && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk))
         {
             return Err(Stop::Fatal(FetchError::NotZip {
-                host: body.host().to_owned(),
+                host: body.host().clone(),
                 got: format!("{}, {}", FileType::detect(&chunk), units::bytes(total)),
                 expected: describe_expected(expected, None),
             }));

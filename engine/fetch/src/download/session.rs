@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
     /// ranges, single pieces cannot be fetched again, so the entire download fails.
     fn lost_bytes(&self) -> Trouble {
         Trouble::Broken {
-            host: self.order.item.owner(),
+            host: self.order.item.owner().into(),
             offset: 0,
             cause: "the disk returned different bytes than those written".to_owned(),
         }

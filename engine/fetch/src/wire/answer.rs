@@ -7,7 +7,7 @@ use prep_core::{RateCheck, units};
 use reqwest::header::{CONTENT_RANGE, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Response, StatusCode};
 
-use crate::error::{FetchError, Stop, Trouble};
+use crate::error::{FetchError, Server, Stop, Trouble};
 use crate::wire::ask::{MAX_REDIRECTS, authorize};
 use crate::wire::body::{
     Position, beginning_of, chunk, encoding, is_html, is_temporary, trouble_of,
@@ -19,7 +19,7 @@ use crate::wire::shared::{Shared, send};
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) response: Response,
-    pub(crate) host: String,
+    pub(crate) host: Server,
     pub(crate) expected: Expected,
     pub(crate) object: Identity,
     /// The range of the bytes. It starts at the requested offset but may end earlier than requested.
@@ -47,7 +47,7 @@ impl RangeRequest<'_> {
             .expected
             .is_some_and(|object| !object.can_be_verified())
         {
-            let host = self.location.host();
+            let host = shared.server(&self.location.message.url);
             return Err(Stop::Fatal(FetchError::NoValidator { host }));
         }
         let mut message = self.location.message.clone();
@@ -67,15 +67,18 @@ impl RangeRequest<'_> {
             let response = send(shared, request, &message.url, self.range.start).await?;
             if response.status().is_redirection() {
                 let to = response.headers().get(LOCATION);
-                let to = follow(&message.url, to.and_then(|to| to.to_str().ok()))?;
+                let to = to.and_then(|to| to.to_str().ok());
+                let to = follow(shared.server(&message.url), &message.url, to)?;
                 message = Message::get(to);
                 with_credentials = false;
                 continue;
             }
-            return self.classify(shared, response, host(&message.url)).await;
+            return self
+                .classify(shared, response, shared.server(&message.url))
+                .await;
         }
         Err(Stop::Fatal(FetchError::Redirect {
-            from: self.location.host(),
+            from: shared.server(&self.location.message.url),
             to: host(&message.url),
             reason: "there are too many redirects",
         }))
@@ -85,7 +88,7 @@ impl RangeRequest<'_> {
         &self,
         shared: &Shared,
         response: Response,
-        host: String,
+        host: Server,
     ) -> Result<Answer, Stop> {
         let status = response.status();
         let code = status.as_u16();
@@ -143,7 +146,7 @@ impl RangeRequest<'_> {
     }
 
     /// Converts a response with a part of the object (status 206).
-    fn part(&self, response: Response, host: String) -> Result<Answer, Stop> {
+    fn part(&self, response: Response, host: Server) -> Result<Answer, Stop> {
         let requested = &self.range;
         let other = |what: String| {
             let host = host.clone();
@@ -186,7 +189,7 @@ impl RangeRequest<'_> {
     }
 
     /// Converts a response with the entire object (status 200).
-    fn whole(&self, response: Response, host: String) -> Result<Answer, Stop> {
+    fn whole(&self, response: Response, host: Server) -> Result<Answer, Stop> {
         let Some(total) = response.content_length() else {
             return Err(Stop::Fatal(FetchError::NoLength { host }));
         };
@@ -225,7 +228,7 @@ pub(crate) fn describe_expected(kind: Expected, expected: Option<&Identity>) -> 
 /// The body of a verified response. Reading it fails if fewer or more bytes arrive than the response announced.
 pub(crate) struct Body {
     response: Response,
-    host: String,
+    host: Server,
     offset: u64,
     end: u64,
 }
@@ -240,7 +243,7 @@ impl Body {
         }
     }
 
-    pub(crate) fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &Server {
         &self.host
     }
 

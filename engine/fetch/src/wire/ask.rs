@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use prep_core::units;
 use reqwest::header::LOCATION;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::credentials::{KaggleCredentials, Login, Secret, find};
-use crate::error::{FetchError, Stop, Trouble, server_text};
+use crate::error::{FetchError, Server, Stop, Trouble, server_text};
 use crate::wire::body::{beginning_of, encoding, is_html, is_temporary, text_of, trouble_of};
 use crate::wire::calls::Call;
 use crate::wire::location::{Message, follow, host};
@@ -27,28 +27,29 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// Returns the response to a call and its URL. A redirect to a host that is not Kaggle's is an error.
-    pub(crate) fn answer(self) -> Result<(Response, Url), Stop> {
+    /// Returns the response to a call and its server. A redirect to a host that is not Kaggle's is an error.
+    pub(crate) fn answer(self, shared: &Shared) -> Result<(Response, Server), Stop> {
         match self {
-            Reply::Answer(answer, message) => Ok((answer, message.url)),
-            Reply::Elsewhere(url) => Err(unexpected(&url)),
+            Reply::Answer(answer, message) => Ok((answer, shared.server(&message.url))),
+            Reply::Elsewhere(url) => {
+                let api = shared.endpoint.base(shared.endpoint.preferred());
+                let got = format!("a redirect to {}", host(&url));
+                Err(unexpected(shared.server(api), got))
+            }
         }
     }
 }
 
-pub(crate) fn unexpected(url: &Url) -> Stop {
-    Stop::Fatal(FetchError::Unexpected { host: host(url) })
+pub(crate) fn unexpected(host: Server, got: impl Into<String>) -> Stop {
+    let got = got.into();
+    Stop::Fatal(FetchError::Unexpected { host, got })
 }
 
 /// Returns whether a call may have failed because the server does not support the protocol.
 fn may_be_of_protocol(stop: &Stop) -> bool {
     matches!(
         stop,
-        Stop::Absent(_)
-            | Stop::Trouble(
-                Trouble::Unreachable { .. } | Trouble::Proxy { .. } | Trouble::Stalled { .. },
-                _
-            )
+        Stop::Absent(_) | Stop::Trouble(Trouble::NoConnection(_) | Trouble::Stalled { .. }, _)
     )
 }
 
@@ -69,7 +70,11 @@ pub(crate) async fn ask<T>(
                 return Err(FetchError::KeepsChanging { times: 1 });
             }
         };
-        let next = retry.next(&shared.options, trouble, || "no file was changed".into());
+        let help = match shared.endpoint.is_official {
+            true => "run again later",
+            false => "run again later, or unset KAGGLE_API_ENDPOINT",
+        };
+        let next = retry.next(&shared.options, trouble, || help.to_owned());
         match next.map_err(|error| error.with_message(message))? {
             RetryAction::After(pause) => sleep(pause).await,
             // API calls use neither signed addresses nor ranges, so this does not occur.
@@ -146,13 +151,14 @@ async fn follow_redirects(
             .headers()
             .get(LOCATION)
             .and_then(|to| to.to_str().ok());
-        let to = follow(&message.url, to)?;
+        let from = shared.server(&message.url);
+        let to = follow(from, &message.url, to)?;
         if !shared.endpoint.is_trusted(&to) {
             return Ok(Reply::Elsewhere(to));
         }
         // A request with valid credentials is never redirected to a login page, so no request is sent to a login page.
         if is_login(&to) {
-            let host = host(&to);
+            let host = shared.server(&to);
             return Err(Stop::Fatal(FetchError::LoginPage { host }));
         }
         // As in browsers, only these two statuses keep the method POST. All others change it to GET.
@@ -161,10 +167,9 @@ async fn follow_redirects(
         }
         message.url = to;
     }
-    let host = host(&message.url);
     Err(Stop::Fatal(FetchError::Redirect {
-        from: host.clone(),
-        to: host,
+        from: shared.server(&message.url),
+        to: host(&message.url),
         reason: "there are too many redirects",
     }))
 }
@@ -183,14 +188,9 @@ async fn classify_answer(
     call: Call<'_>,
 ) -> Result<Reply, Stop> {
     let status = answer.status();
-    let host = host(&message.url);
+    let host = shared.server(&message.url);
     if is_html(&answer) && status.is_success() {
-        let page = beginning_of(shared, answer, &host).await;
-        return Err(Stop::Fatal(FetchError::NotZip {
-            host,
-            got: format!("HTML, {}", units::bytes(page.len() as u64)),
-            expected: "a redirect to a zip archive".into(),
-        }));
+        return Err(unexpected(host, "a web page"));
     }
     if status.is_success()
         && let Some(encoding) = encoding(answer.headers())
@@ -204,22 +204,35 @@ async fn classify_answer(
     let text = beginning_of(shared, answer, &host).await;
     let found = shared.credentials()?;
     let message = server_text(&text, &found.credentials);
+    let code = status.as_u16();
+    if host.replaces_kaggle
+        && !is_temporary(status)
+        && serde_json::from_str::<Value>(&text).is_err()
+    {
+        let got = format!("status {code} without Kaggle's JSON");
+        let error = FetchError::Unexpected { host, got };
+        return Err(match code {
+            404 | 405 | 410 | 501 => Stop::Absent(error),
+            _ => Stop::Fatal(error),
+        });
+    }
     let id = call.id().to_owned();
     let mentions = |part: &str| message.to_lowercase().contains(part);
-    Err(Stop::Fatal(match status.as_u16() {
+    Err(Stop::Fatal(match code {
         401 => FetchError::Unauthorised {
+            host,
             used: found.origin.to_string(),
             others: found.others.iter().map(ToString::to_string).collect(),
             can_log_in: matches!(found.credentials, KaggleCredentials::Login(_)),
             message,
         },
         403 if mentions("competitions.participate") => {
-            FetchError::MayNotParticipate { id, message }
+            FetchError::MayNotParticipate { host, id, message }
         }
         403 if mentions("rules") => FetchError::RulesNotAccepted { id },
-        403 => FetchError::Forbidden { id, message },
+        403 if !id.is_empty() => FetchError::Forbidden { host, id, message },
         404 if !id.is_empty() => {
-            let error = FetchError::NoSuchCompetition { id, message };
+            let error = FetchError::NoSuchCompetition { host, id, message };
             return Err(Stop::Absent(error));
         }
         _ if is_temporary(status) => return Err(Stop::Trouble(trouble, message)),
@@ -312,7 +325,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Stop> {
             }
         };
         let status = answer.status();
-        let host = host(&message.url);
+        let host = shared.server(&message.url);
         let trouble = trouble_of(&answer, host.clone());
         let text = match status.is_success() {
             true => text_of(shared, answer, &host).await?,

@@ -8,14 +8,14 @@ use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, timeout};
 
-use crate::error::{Trouble, transport_cause};
+use crate::error::{Server, Trouble, transport_cause};
 use crate::wire::retry;
 use crate::wire::shared::Shared;
 
 /// The server that sends a body, and the offset of the next byte. Errors state both.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position<'a> {
-    pub(crate) host: &'a str,
+    pub(crate) host: &'a Server,
     pub(crate) offset: u64,
 }
 
@@ -25,7 +25,7 @@ pub(crate) async fn chunk(
     rate: &mut RateCheck,
     position: Position<'_>,
 ) -> Result<Option<Bytes>, Trouble> {
-    let host = || position.host.to_owned();
+    let host = || position.host.clone();
     let offset = position.offset;
     let began = Instant::now();
     let arrived = timeout(rate.left(), response.chunk()).await;
@@ -82,7 +82,7 @@ pub(crate) fn is_of_type(answer: &Response, media_type: &str) -> bool {
 
 /// Returns the failure for a response whose status is temporary. The failure contains the pause that the server
 /// requests.
-pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
+pub(crate) fn trouble_of(answer: &Response, host: Server) -> Trouble {
     let value = answer.headers().get(RETRY_AFTER);
     let value = value.and_then(|value| value.to_str().ok());
     Trouble::Status {
@@ -97,7 +97,7 @@ pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
 pub(crate) async fn text_of(
     shared: &Shared,
     answer: Response,
-    host: &str,
+    host: &Server,
 ) -> Result<String, Trouble> {
     match read_text(shared, answer, host).await {
         (text, None) => Ok(text),
@@ -106,14 +106,14 @@ pub(crate) async fn text_of(
 }
 
 /// Same as [`text_of`], but returns the part that arrived in time, which may still be useful in a message.
-pub(crate) async fn beginning_of(shared: &Shared, answer: Response, host: &str) -> String {
+pub(crate) async fn beginning_of(shared: &Shared, answer: Response, host: &Server) -> String {
     read_text(shared, answer, host).await.0
 }
 
 pub(crate) async fn first_bytes(
     shared: &Shared,
     mut answer: Response,
-    host: &str,
+    host: &Server,
 ) -> Result<Bytes, Trouble> {
     let mut rate = RateCheck::new(shared.options.stall);
     let position = Position { host, offset: 0 };
@@ -123,7 +123,11 @@ pub(crate) async fn first_bytes(
 }
 
 /// Reads a response as text until it ends, fails, or has [`MAX_TEXT_BYTES`] bytes. Also returns the failure.
-async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String, Option<Trouble>) {
+async fn read_text(
+    shared: &Shared,
+    mut answer: Response,
+    host: &Server,
+) -> (String, Option<Trouble>) {
     let time = shared.options.stall;
     let mut bytes = Vec::new();
     let reading = async {
@@ -142,7 +146,7 @@ async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String
     let trouble = match ended {
         Ok(ended) => ended.err(),
         Err(_) => Some(Trouble::Slow {
-            host: host.to_owned(),
+            host: host.clone(),
             offset: 0,
             bytes: bytes.len() as u64,
             time,

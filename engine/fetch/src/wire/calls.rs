@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use reqwest::Url;
 use serde_json::{Value, json};
 
+use crate::error::FetchError;
 use crate::wire::location::{Message, is_private};
 
 #[derive(Debug, Clone, Copy)]
@@ -157,7 +158,7 @@ const KAGGLE_REST: &str = "https://www.kaggle.com/api/v1";
 pub(crate) struct Endpoint {
     rest: Url,
     rpc: Url,
-    is_official: bool,
+    pub(crate) is_official: bool,
     preferred: AtomicU8,
 }
 
@@ -217,11 +218,27 @@ impl Endpoint {
     /// Returns whether `url` may receive credentials. The hosts of the API may receive them. If the API is Kaggle's, all
     /// hosts of Kaggle may.
     pub(crate) fn is_trusted(&self, url: &Url) -> bool {
-        let is_api = [&self.rest, &self.rpc]
-            .iter()
-            .any(|own| own.origin() == url.origin());
-        is_api || self.is_official && is_of_kaggle(url)
+        self.contains(url) || self.is_official && is_of_kaggle(url)
     }
+
+    /// Returns whether `url` is an address of an API that is not Kaggle's.
+    pub(crate) fn replaces_kaggle(&self, url: &Url) -> bool {
+        !self.is_official && self.contains(url)
+    }
+
+    fn contains(&self, url: &Url) -> bool {
+        let mut own = [&self.rest, &self.rpc].into_iter();
+        own.any(|own| own.origin() == url.origin())
+    }
+}
+
+/// Checks a value of [`ENDPOINT_VARIABLE`](crate::ENDPOINT_VARIABLE).
+///
+/// # Errors
+/// [`FetchError::Endpoint`] if it is not the URL of a server to which credentials may be sent.
+pub fn check_endpoint(text: &str) -> Result<(), FetchError> {
+    let found = address(text).map(drop);
+    found.map_err(|cause| FetchError::Endpoint { cause })
 }
 
 fn is_of_kaggle(url: &Url) -> bool {

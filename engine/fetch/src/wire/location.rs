@@ -10,7 +10,7 @@ use prep_core::is_loopback;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Url};
 
-use crate::error::FetchError;
+use crate::error::{FetchError, Server};
 
 /// The type of file that a response should contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,11 +84,11 @@ pub(crate) fn is_private(url: &Url) -> bool {
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
-/// Returns the target of a redirect from `from`, whose header `Location` is `to`. A redirect from HTTPS to HTTP is an error.
-pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
+/// Returns the target of a redirect from the URL `from` of `server`, whose header `Location` is `to`. A redirect from HTTPS to HTTP is an error.
+pub(crate) fn follow(server: Server, from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
     let refuse = |to: String, reason| {
         Err(FetchError::Redirect {
-            from: host(from),
+            from: server.clone(),
             to,
             reason,
         })
@@ -258,7 +258,7 @@ mod tests {
             (Some("https://"), None),
             (None, None),
         ] {
-            let followed = follow(&from, to);
+            let followed = follow(host(&from).into(), &from, to);
             assert_eq!(
                 followed.as_ref().ok().map(host).as_deref(),
                 expected,

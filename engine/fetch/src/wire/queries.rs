@@ -7,12 +7,13 @@ use reqwest::Response;
 use reqwest::header::DATE;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::error::{FetchError, Stop};
 use crate::wire::ask::{Reply, ask, unexpected};
 use crate::wire::body::{first_bytes, is_of_type, text_of};
 use crate::wire::calls::Call;
-use crate::wire::location::{Item, Location, LocationKind, Message, host};
+use crate::wire::location::{Item, Location, LocationKind, Message};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
@@ -113,12 +114,15 @@ pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, Fe
     })
 }
 
+/// The response of a server that does not respond like Kaggle's API.
+const OTHER_JSON: &str = "text that is not Kaggle's JSON";
+
 async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T, FetchError> {
     ask(shared, call, Retry::default(), async |reply| {
-        let (answer, url) = reply.answer()?;
-        let text = text_of(shared, answer, &host(&url)).await?;
+        let (answer, host) = reply.answer(shared)?;
+        let text = text_of(shared, answer, &host).await?;
         // The parser's message may quote the response, so it is dropped.
-        serde_json::from_str(&text).map_err(|_| unexpected(&url))
+        serde_json::from_str(&text).map_err(|_| unexpected(host, OTHER_JSON))
     })
     .await
 }
@@ -130,29 +134,25 @@ pub struct Account {
     pub user: Option<String>,
     /// The time of the server's clock when the server answered.
     pub server_time: Option<SystemTime>,
-    /// The host that answered.
+    /// The server that answered.
     pub host: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct Hello {
-    user_name: Option<String>,
 }
 
 pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
     ask(shared, Call::Hello, Retry::default(), async |reply| {
-        let (answer, url) = reply.answer()?;
-        let host = host(&url);
+        let (answer, host) = reply.answer(shared)?;
         let date = answer.headers().get(DATE);
         let date = date.and_then(|date| date.to_str().ok());
         let server_time = date.and_then(|date| httpdate::parse_http_date(date).ok());
         let text = text_of(shared, answer, &host).await?;
-        let hello: Hello = serde_json::from_str(&text).unwrap_or_default();
+        let Ok(hello) = serde_json::from_str::<Value>(&text) else {
+            return Err(unexpected(host, OTHER_JSON));
+        };
+        let user = hello.get("userName").and_then(Value::as_str);
         Ok(Account {
-            user: hello.user_name.filter(|user| !user.is_empty()),
+            user: user.filter(|user| !user.is_empty()).map(str::to_owned),
             server_time,
-            host,
+            host: host.to_string(),
         })
     })
     .await
@@ -210,7 +210,7 @@ async fn check_sent_directly(
     item: &Item,
 ) -> Result<(), Stop> {
     let is_json = is_of_type(&answer, "application/json");
-    let host = host(&message.url);
+    let host = shared.server(&message.url);
     let start = first_bytes(shared, answer, &host).await?;
     if !is_json && (!item.is_zip() || start.starts_with(b"PK")) {
         return Ok(());

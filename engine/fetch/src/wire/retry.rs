@@ -74,23 +74,6 @@ impl Retry {
                 kept: kept(),
             })
         };
-        let trouble = match trouble {
-            Trouble::Certificate { host, fault } => {
-                return Err(FetchError::Certificate { host, fault });
-            }
-            Trouble::Proxy {
-                host,
-                proxy,
-                refusal,
-            } => {
-                return Err(FetchError::Proxy {
-                    host,
-                    proxy,
-                    refusal,
-                });
-            }
-            trouble => trouble,
-        };
         if matches!(trouble, Trouble::Address { .. }) {
             self.addresses += 1;
             return match self.addresses < MAX_NEW_ADDRESSES {
@@ -112,7 +95,11 @@ impl Retry {
         let time_left = trouble
             .unanswered()
             .map(|time| options.first_contact.saturating_sub(time));
-        let last = self.failures >= options.attempts
+        let max_attempts = match &trouble {
+            Trouble::NoConnection(failed) => failed.max_attempts(),
+            _ => None,
+        };
+        let last = self.failures >= max_attempts.unwrap_or(u32::MAX).min(options.attempts)
             || time_left.is_some_and(|time_left| time_left < wait);
         let asks_too_much = requested.is_some_and(|requested| requested > options.patience);
         match trouble {
@@ -128,11 +115,12 @@ impl Retry {
                 code,
                 wait: requested.unwrap_or_default(),
             }),
+            Trouble::NoConnection(failed) if max_attempts == Some(1) => {
+                Err(FetchError::NoConnection(failed))
+            }
             trouble if last => give_up(trouble, self.failures),
             trouble => {
-                let until = wait + later_pauses(self.failures, options);
-                let until = time_left.map_or(until, |time_left| until.min(time_left));
-                if let Some(waiting) = WaitReport::new(&trouble, wait, until) {
+                if let Some(waiting) = WaitReport::new(&trouble, wait) {
                     (options.watcher)(&waiting);
                 }
                 Ok(RetryAction::After(wait))
@@ -146,17 +134,6 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration {
     pause(failures, options.backoff, options.patience.min(MAX_PAUSE))
-}
-
-/// Returns the approximate sum of the pauses that follow the pause after failure number `failures`, if every further attempt
-/// fails.
-pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration {
-    let limit = options.patience.min(MAX_PAUSE);
-    let later = (failures + 1)..options.attempts;
-    // On average, a pause is three quarters of its maximum.
-    later
-        .map(|failures| max_pause(failures, options.backoff, limit).mul_f64(0.75))
-        .sum()
 }
 
 /// Returns the pause `first`, doubled for each further failure, but at most `limit`.
@@ -226,7 +203,7 @@ impl RateLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::CertificateFault;
+    use crate::wire::connect::{CertificateFault, ConnectionFault, NoConnection};
 
     fn options() -> DownloadOptions {
         DownloadOptions {
@@ -239,7 +216,7 @@ mod tests {
 
     fn status(code: u16, seconds: Option<u64>) -> Trouble {
         Trouble::Status {
-            host: "h".into(),
+            host: "h".to_owned().into(),
             code,
             retry_after: seconds.map(Duration::from_secs),
         }
@@ -247,34 +224,41 @@ mod tests {
 
     fn address() -> Trouble {
         Trouble::Address {
-            host: "h".into(),
+            host: "h".to_owned().into(),
             code: 403,
         }
     }
 
     fn ignored() -> Trouble {
-        Trouble::RangeIgnored { host: "h".into() }
+        Trouble::RangeIgnored {
+            host: "h".to_owned().into(),
+        }
+    }
+
+    fn failed(fault: ConnectionFault, seconds: Option<u64>) -> Trouble {
+        Trouble::NoConnection(Box::new(NoConnection {
+            host: "h".to_owned().into(),
+            proxy: None,
+            is_at_proxy: true,
+            fault,
+            unanswered: seconds.map(Duration::from_secs),
+        }))
     }
 
     fn unreachable(seconds: Option<u64>) -> Trouble {
-        Trouble::Unreachable {
-            host: "h".into(),
-            variable: None,
-            cause: "c".into(),
-            unanswered: seconds.map(Duration::from_secs),
-        }
+        failed(ConnectionFault::Other("c".into()), seconds)
     }
 
     fn certificate() -> Trouble {
-        Trouble::Certificate {
-            host: "h".into(),
-            fault: CertificateFault::UnknownIssuer,
-        }
+        failed(
+            ConnectionFault::Certificate(CertificateFault::UnknownIssuer),
+            None,
+        )
     }
 
     fn silent(seconds: Option<u64>) -> Trouble {
         Trouble::Stalled {
-            host: "h".into(),
+            host: "h".to_owned().into(),
             offset: 0,
             time: Duration::from_secs(30),
             unanswered: seconds.map(Duration::from_secs),
@@ -290,6 +274,7 @@ mod tests {
             Ok(RetryAction::WithoutRanges(_)) => "whole",
             Err(FetchError::Quota { .. }) => "quota",
             Err(FetchError::Unavailable { .. }) => "unavailable",
+            Err(FetchError::NoConnection(_)) => "connection",
             Err(_) => "end",
         };
         troubles.into_iter().map(word).collect()
@@ -315,7 +300,11 @@ mod tests {
             (vec![unreachable(Some(9))], vec!["again"]),
             (vec![unreachable(Some(10))], vec!["end"]),
             (vec![silent(Some(10))], vec!["end"]),
-            (vec![certificate()], vec!["end"]),
+            (vec![certificate()], vec!["connection"]),
+            (
+                vec![failed(ConnectionFault::NoTls, Some(0))],
+                vec!["connection"],
+            ),
             (vec![status(503, Some(60))], vec!["again"]),
             (
                 vec![address(), status(503, None), address(), address()],
@@ -324,6 +313,19 @@ mod tests {
             (vec![ignored(), ignored()], vec!["again", "whole"]),
         ] {
             assert_eq!(actions(troubles), expected);
+        }
+    }
+
+    #[test]
+    fn a_proxy_that_never_connected_gets_few_attempts() {
+        for (unanswered, expected) in [(Some(0), 3), (None, 16)] {
+            let mut retry = Retry::default();
+            let options = DownloadOptions::default();
+            let attempts = (1..).find(|_| {
+                let next = retry.next(&options, unreachable(unanswered), String::new);
+                next.is_err()
+            });
+            assert_eq!(attempts, Some(expected), "{unanswered:?}");
         }
     }
 

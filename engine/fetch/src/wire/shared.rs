@@ -18,11 +18,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::credentials::FoundCredentials;
-use crate::error::{FetchError, Trouble, rejected_certificate, transport_cause};
+use crate::error::{FetchError, Server, Trouble};
 use crate::options::{DownloadOptions, REPORT_SILENCE_AFTER, WaitReport};
 use crate::wire::calls::Endpoint;
+use crate::wire::connect::NoConnection;
 use crate::wire::location::{Addresses, host};
-use crate::wire::proxy::{ProxyRefusal, is_tunnel_error};
 use crate::wire::retry::RateLimit;
 
 /// The timeout is short, so that an unreachable host is reported soon.
@@ -109,6 +109,14 @@ impl Shared {
 
     pub(crate) fn known_credentials(&self) -> Option<&FoundCredentials> {
         self.credentials.get()
+    }
+
+    /// Returns the server of `url`, for messages.
+    pub(crate) fn server(&self, url: &Url) -> Server {
+        Server {
+            host: host(url),
+            replaces_kaggle: self.endpoint.replaces_kaggle(url),
+        }
     }
 
     pub(crate) fn runtime(&self) -> Option<&Runtime> {
@@ -212,12 +220,12 @@ pub(crate) async fn send(
     offset: u64,
 ) -> Result<Response, Trouble> {
     let time = shared.options.stall;
-    let host = host(url);
+    let host = shared.server(url);
     let began = Instant::now();
     let answer = timeout(time, request.send());
     let report = async {
         sleep(REPORT_SILENCE_AFTER).await;
-        let host = host.clone();
+        let host = host.to_string();
         (shared.options.watcher)(&WaitReport::Silence { host, until: time });
         // This future never ends, so that only the response or the timeout ends the wait.
         std::future::pending::<()>().await;
@@ -226,46 +234,21 @@ pub(crate) async fn send(
         answer = answer => Some(answer),
         () = report => None,
     };
-    let failed = |host: &str| shared.contacts.record_failure(host, began);
+    let failed = || shared.contacts.record_failure(&host.host, began);
     match answer {
         Some(Ok(Ok(answer))) => {
-            shared.contacts.record_answer(&host);
+            shared.contacts.record_answer(&host.host);
             Ok(answer)
         }
         Some(Ok(Err(error))) => {
-            if let Some(fault) = rejected_certificate(&error) {
-                return Err(Trouble::Certificate { host, fault });
-            }
-            let unanswered = failed(&host);
+            let unanswered = failed();
             let proxies = shared.options.proxies.as_ref();
             let proxy = proxies.and_then(|all| all.of(url));
-            let host = match &proxy {
-                Some(proxy) => match ProxyRefusal::of(&error, proxy) {
-                    // If the proxy has connected to this host before, it may do so again. Then the failure is temporary.
-                    Some(refusal) if unanswered.is_some() => {
-                        let proxy = proxy.clone();
-                        return Err(Trouble::Proxy {
-                            host,
-                            proxy,
-                            refusal,
-                        });
-                    }
-                    _ if is_tunnel_error(&error, "failed to create underlying connection") => {
-                        format!("the proxy {}", proxy.address)
-                    }
-                    _ => format!("{host} through the proxy {}", proxy.address),
-                },
-                None => host,
-            };
-            Err(Trouble::Unreachable {
-                host,
-                variable: proxy.map(|proxy| proxy.variable),
-                cause: transport_cause(error),
-                unanswered,
-            })
+            let failed = NoConnection::new(host, proxy, unanswered, error);
+            Err(Trouble::NoConnection(Box::new(failed)))
         }
         Some(Err(_)) | None => Err(Trouble::Stalled {
-            unanswered: failed(&host),
+            unanswered: failed(),
             host,
             offset,
             time,

@@ -1,0 +1,220 @@
+//! The reasons why there is no connection to a server. The reason decides whether the request is repeated, and which action
+//! an error suggests.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use crate::error::{CHECK_NETWORK, CORRECT_ENDPOINT, Server, transport_cause};
+use crate::wire::proxy::{Proxy, ProxyRefusal, is_tunnel_error};
+
+/// A failed attempt to connect to a server.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoConnection {
+    /// The server.
+    pub host: Server,
+    /// The proxy of the connection, if there is one.
+    pub proxy: Option<Proxy>,
+    /// Whether the connection to the proxy itself failed.
+    pub is_at_proxy: bool,
+    /// The reason.
+    pub fault: ConnectionFault,
+    /// Time since the first request to the server. `None` if the server has answered a request.
+    pub unanswered: Option<Duration>,
+}
+
+/// The reason why there is no connection.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ConnectionFault {
+    /// The certificate is not valid.
+    Certificate(CertificateFault),
+    /// The proxy refuses to connect to the server.
+    Refusal(ProxyRefusal),
+    /// The address begins with `https:`, but the response is not that of a TLS server.
+    NoTls,
+    /// Another error of the operating system or of the HTTP library.
+    Other(String),
+}
+
+/// Maximum number of attempts to reach a proxy that never connected to the server. Its address is probably wrong.
+const MAX_PROXY_ATTEMPTS: u32 = 3;
+
+impl NoConnection {
+    /// Finds the reason for `error`, which the HTTP library returned in place of a response.
+    pub(crate) fn new(
+        host: Server,
+        proxy: Option<Proxy>,
+        unanswered: Option<Duration>,
+        error: reqwest::Error,
+    ) -> NoConnection {
+        let is_at_proxy = is_tunnel_error(&error, "failed to create underlying connection");
+        let refusal = proxy.as_ref();
+        let refusal = refusal.and_then(|proxy| ProxyRefusal::of(&error, proxy));
+        let tls = prep_core::causes(&error).find_map(|cause| cause.downcast_ref());
+        let fault = match (rejected_certificate(&error), refusal, tls) {
+            (Some(fault), ..) => ConnectionFault::Certificate(fault),
+            (_, Some(refusal), _) => ConnectionFault::Refusal(refusal),
+            (.., Some(rustls::Error::InvalidMessage(_))) => ConnectionFault::NoTls,
+            _ => ConnectionFault::Other(transport_cause(error)),
+        };
+        NoConnection {
+            host,
+            proxy,
+            is_at_proxy,
+            fault,
+            unanswered,
+        }
+    }
+
+    /// Returns the maximum number of attempts. Returns `None` if only the limit for all failures applies, for example
+    /// because the server has answered before, so that a new attempt may succeed.
+    pub(crate) fn max_attempts(&self) -> Option<u32> {
+        match self.fault {
+            ConnectionFault::Certificate(_) => Some(1),
+            _ if self.unanswered.is_none() => None,
+            ConnectionFault::Refusal(_) | ConnectionFault::NoTls => Some(1),
+            ConnectionFault::Other(_) => self.is_at_proxy.then_some(MAX_PROXY_ATTEMPTS),
+        }
+    }
+
+    /// Returns an action that the user can take.
+    pub(crate) fn remedy(&self) -> String {
+        let variable = self.proxy.as_ref().map(|proxy| proxy.variable);
+        match (&self.fault, variable) {
+            (ConnectionFault::Certificate(fault), _) => fault.remedy().to_owned(),
+            (ConnectionFault::Refusal(refusal), Some(variable)) => refusal.remedy(variable),
+            (ConnectionFault::NoTls, Some(variable)) if self.is_at_proxy => {
+                format!("write `http://` instead of `https://` into {variable}")
+            }
+            (_, Some(variable)) if self.is_at_proxy => {
+                format!(
+                    "check that {variable} is correct and that the proxy runs, or unset {variable}"
+                )
+            }
+            (_, Some(variable)) => format!(
+                "check the network connection and {variable}; this host has not answered yet"
+            ),
+            (_, None) if self.host.replaces_kaggle => CORRECT_ENDPOINT.to_owned(),
+            (_, None) => CHECK_NETWORK.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for NoConnection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let host = self.host.to_string();
+        let proxy = self.proxy.as_ref();
+        let proxy = proxy.map(|proxy| format!("the proxy {}", proxy.address));
+        let (target, through) = match &proxy {
+            Some(proxy) if self.is_at_proxy => (proxy, String::new()),
+            Some(proxy) => (&host, format!(" through {proxy}")),
+            None => (&host, String::new()),
+        };
+        match &self.fault {
+            ConnectionFault::Certificate(fault) => {
+                write!(
+                    formatter,
+                    "the certificate of {target} is not valid: {fault}"
+                )
+            }
+            ConnectionFault::Refusal(refusal) => {
+                let proxy = proxy.as_deref().unwrap_or("the proxy");
+                write!(formatter, "{proxy} does not connect to {host}: {refusal}")
+            }
+            ConnectionFault::NoTls => write!(formatter, "{target} does not use TLS"),
+            ConnectionFault::Other(cause) => {
+                write!(formatter, "no connection to {target}{through}: {cause}")
+            }
+        }
+    }
+}
+
+/// The reason why the certificate of a server was rejected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages describe the variants")]
+pub enum CertificateFault {
+    #[error("no trusted authority (CA) issued it")]
+    UnknownIssuer,
+    #[error("it has expired, or is not valid yet")]
+    OtherTime,
+    #[error("it was issued for another host")]
+    OtherHost,
+    #[error("it is the certificate of an authority (CA), which a server must not use as its own")]
+    Authority,
+    #[error("{0}")]
+    Other(String),
+}
+
+impl CertificateFault {
+    fn remedy(&self) -> &'static str {
+        match self {
+            CertificateFault::OtherTime => {
+                "check the clock of this machine; if it is right, the server or a proxy needs a new certificate"
+            }
+            CertificateFault::OtherHost => {
+                "check the address; a proxy or a login page may answer in place of this host"
+            }
+            CertificateFault::Authority => {
+                "let the authority issue a certificate for the server or proxy (with `CA:FALSE`), and install that one"
+            }
+            CertificateFault::UnknownIssuer | CertificateFault::Other(_) => {
+                "if a proxy decrypts the connections of this network, set SSL_CERT_FILE to a PEM file that contains the certificate \
+                 of its authority (CA), or add this certificate to those of the system"
+            }
+        }
+    }
+}
+
+/// Returns the reason if the certificate of a server was rejected.
+fn rejected_certificate(error: &(dyn Error + 'static)) -> Option<CertificateFault> {
+    use rustls::CertificateError as Reason;
+    let mut causes = prep_core::causes(error).filter_map(|one| one.downcast_ref());
+    causes.find_map(|cause| match cause {
+        rustls::Error::InvalidCertificate(reason) => Some(match reason {
+            Reason::UnknownIssuer => CertificateFault::UnknownIssuer,
+            Reason::Expired
+            | Reason::ExpiredContext { .. }
+            | Reason::NotValidYet
+            | Reason::NotValidYetContext { .. } => CertificateFault::OtherTime,
+            Reason::NotValidForName | Reason::NotValidForNameContext { .. } => {
+                CertificateFault::OtherHost
+            }
+            // The type of this error is that of a crate below `rustls`.
+            Reason::Other(error) if error.to_string() == "CaUsedAsEndEntity" => {
+                CertificateFault::Authority
+            }
+            reason => CertificateFault::Other(reason.to_string()),
+        }),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_rejected_certificate_is_found_inside_of_io_errors() {
+        let authority = io::Error::other("CaUsedAsEndEntity");
+        let authority = rustls::OtherError(std::sync::Arc::new(authority));
+        for (reason, fault) in [
+            (
+                rustls::CertificateError::UnknownIssuer,
+                CertificateFault::UnknownIssuer,
+            ),
+            (
+                rustls::CertificateError::Other(authority),
+                CertificateFault::Authority,
+            ),
+        ] {
+            let error = io::Error::other(rustls::Error::InvalidCertificate(reason));
+            assert_eq!(rejected_certificate(&error), Some(fault.clone()));
+            let error = io::Error::other(error);
+            assert_eq!(rejected_certificate(&error), Some(fault));
+        }
+        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
+        assert_eq!(rejected_certificate(&refused), None);
+    }
+}
