@@ -442,21 +442,6 @@ fn the_commands_that_the_demo_prints_work() {
     }
 }
 
-/// Containers without the package `ca-certificates` have no root certificates.
-#[test]
-fn missing_root_certificates_have_a_remedy() {
-    let sandbox = Sandbox::new();
-    let mut command = sandbox.command(&["fetch", "spaceship-titanic"]);
-    command.env("KAGGLE_API_TOKEN", "token");
-    let without_certificate = "-----BEGIN CERTIFICATE-----";
-    command.env(
-        "SSL_CERT_FILE",
-        sandbox.write("truncated.pem", without_certificate),
-    );
-    let ended = CommandResult::of(&mut command).code(6);
-    ended.stderr_has(&["certificates of servers", "ca-certificates"]);
-}
-
 /// The options of the last run are lost with their record, so a plain `prep run` would not find the bundle.
 #[test]
 fn the_advice_after_a_lost_record_names_its_options() {
@@ -478,13 +463,18 @@ fn unusable_certificates_are_an_error() {
     let empty = sandbox.write("empty.pem", "");
     fs::create_dir(sandbox.path("certificates")).expect("a directory");
     sandbox.write("certificates/readme", "");
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let broken = sandbox.write("broken.pem", broken);
+    let truncated = sandbox.write("truncated.pem", "-----BEGIN CERTIFICATE-----");
     for (variable, path, reason) in [
         (
             "SSL_CERT_FILE",
             sandbox.path("gone.pem"),
             "cannot be read: No such file",
         ),
-        ("SSL_CERT_FILE", empty, "contains no certificate"),
+        ("SSL_CERT_FILE", empty, "contains no valid certificate"),
+        ("SSL_CERT_FILE", broken, "contains no valid certificate"),
+        ("SSL_CERT_FILE", truncated, "contains no valid certificate"),
         (
             "SSL_CERT_DIR",
             sandbox.path("gone"),
@@ -493,12 +483,13 @@ fn unusable_certificates_are_an_error() {
         (
             "SSL_CERT_DIR",
             sandbox.path("certificates"),
-            "contains no certificate",
+            "contains no valid certificate",
         ),
     ] {
         for words in [
             "fetch spaceship-titanic",
             "doctor --remote s3://bucket/team",
+            "doctor --offline",
         ] {
             let words: Vec<&str> = words.split(' ').collect();
             let mut command = sandbox.command(&words);

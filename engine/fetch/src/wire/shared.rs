@@ -12,6 +12,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response, Url};
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -148,11 +151,13 @@ impl Drop for Shared {
 /// certificates ignores files and directories that it cannot use.
 ///
 /// # Errors
-/// [`FetchError::CertificateFile`] if none of `paths` contains a certificate. The error names the first path.
+/// [`FetchError::CertificateFile`] if none of `paths` contains a valid certificate. The error names the first path.
 pub fn check_certificates(variable: &'static str, paths: Vec<PathBuf>) -> Result<(), FetchError> {
     let in_file = |path: &Path| -> io::Result<bool> {
         let text = std::fs::read(path)?;
-        Ok(text.windows(PEM_START.len()).any(|part| part == PEM_START))
+        let certificates = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok);
+        let (valid, _) = RootCertStore::empty().add_parsable_certificates(certificates);
+        Ok(valid > 0)
     };
     let in_directory = |path: &Path| -> io::Result<bool> {
         let mut entries = std::fs::read_dir(path)?.flatten();
@@ -166,7 +171,7 @@ pub fn check_certificates(variable: &'static str, paths: Vec<PathBuf>) -> Result
         };
         let reason = match found {
             Ok(true) => return Ok(()),
-            Ok(false) => "contains no certificate".to_owned(),
+            Ok(false) => "contains no valid certificate in PEM format".to_owned(),
             Err(error) => format!("cannot be read: {error}"),
         };
         first = first.and(Err(FetchError::CertificateFile {
@@ -177,8 +182,6 @@ pub fn check_certificates(variable: &'static str, paths: Vec<PathBuf>) -> Result
     }
     first
 }
-
-const PEM_START: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
 /// Creates an HTTP/1.1 client. With HTTP/2, all ranges would share one TCP connection, whose speed may be limited.
 ///
