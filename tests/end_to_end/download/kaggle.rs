@@ -415,7 +415,11 @@ fn doctor_requires_credentials_only_for_missing_bundles() {
     world.sandbox.bundle(Harbour::ID, b"not an archive");
     doctor()
         .code(4)
-        .stdout_has(&["error    1 of 1 found; the bundle source/harbour.zip: "]);
+        .stdout_has(&["error       1 of 1 found; the bundle source/harbour.zip: "]);
+    // A plan does not read bundles, but opens them.
+    let planned = world.prep(&["plan", Harbour::ID, "--source", "source"]);
+    let failed = "it failed: source/harbour.zip: got text, 14 B, expected a zip archive";
+    planned.code(0).stdout_has(&[failed]);
 }
 
 /// Kaggle lists file sizes even for accounts that have not accepted the rules.

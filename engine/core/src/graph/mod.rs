@@ -250,7 +250,7 @@ pub enum SourceState {
         /// Size of the content in bytes.
         bytes: u64,
     },
-    /// The source was read and is invalid. It has not changed since, so [`Source::run`] would fail again.
+    /// The source cannot be read, or was read and is invalid. It has not changed since, so [`Source::run`] would fail.
     Rejected {
         /// The error.
         message: String,

@@ -6,6 +6,7 @@
 //! step that needs the bytes of the bundle fails.
 
 use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use prep_cache::{Content, SourceRecord};
@@ -141,6 +142,24 @@ fn archive_error(path: &Path) -> Option<ZipError> {
         ZipError::NotAZip { .. } | ZipError::Truncated { .. } | ZipError::DamagedDirectory { .. }
     );
     is_damage.then_some(error)
+}
+
+fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|suffix| suffix == "zip")
+}
+
+/// Returns the reason why a file cannot be used, as far as its first bytes show it: it cannot be read, or it has the name of
+/// a zip archive but is none.
+fn obstacle(path: &Path) -> Option<String> {
+    let mut start = [0; 2];
+    let read = File::open(path).and_then(|file| file.read_at(&mut start, 0));
+    match read {
+        Err(cause) => Some(chain(&FetchError::io("read", path, cause))),
+        Ok(_) if is_archive(path) && start != *b"PK" => {
+            Some(format!("{}: {}", path.display(), archive_error(path)?))
+        }
+        Ok(_) => None,
+    }
 }
 
 /// Returns whether the directory contains files that `prep` did not write, such as those of an unpacked bundle.
@@ -330,8 +349,9 @@ impl LocalBundle {
             if let Some(expected) = expected
                 && !expected.eq_ignore_ascii_case(found)
             {
-                let is_archive = path.extension().is_some_and(|suffix| suffix == "zip");
-                if is_archive && let Some(cause) = archive_error(path) {
+                if is_archive(path)
+                    && let Some(cause) = archive_error(path)
+                {
                     let path = path.to_path_buf();
                     let error = BundleError::NotAnArchive { path, cause };
                     let remedy = "delete the file, and download it again".into();
@@ -368,7 +388,10 @@ impl Source for LocalBundle {
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         let Some(record) = context.store.source(path)? else {
-            return Ok(SourceState::Unread { bytes });
+            return Ok(match obstacle(path) {
+                Some(message) => SourceState::Rejected { message },
+                None => SourceState::Unread { bytes },
+            });
         };
         match self.check(path, &record.content()) {
             Ok(()) => {
