@@ -526,13 +526,45 @@ fn doctor_checks_the_directories_of_settings() {
     for path in ["$HOME/x", "~user/x"] {
         let found = doctor("PREP_SOURCE", path).code(2);
         found.stderr_has(&[&format!(
-            "`source` is `{path}`, but prep expands no variables"
+            "`source` is `{path}` (PREP_SOURCE), but prep expands no variables"
         )]);
     }
     sandbox.write("prep.toml", "source = \"\"\n");
-    doctor("A", "b")
-        .code(2)
-        .stderr_has(&["contains an empty path"]);
+    let found = doctor("A", "b").code(2);
+    found.stderr_has(&["prep.toml:1: `source` is empty"]);
+}
+
+/// An error about the value of a setting names the file and the line, or the variable.
+#[test]
+fn a_wrong_setting_is_reported_with_its_place() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("prep.toml");
+    let remote = "[remote]\nurl = \"foo://a\"";
+    for (lines, verb, code, before, line) in [
+        ("pipelines = \"gone\"", "list", 4, "gone (", 2),
+        ("source = \"gone\"", "plan", 4, "gone (", 2),
+        ("descriptions = \"gone\"", "plan", 4, "gone (", 2),
+        ("cache_dir = \"$A/b\"", "list", 2, "$A/b` (", 2),
+        (remote, "plan", 2, "(set in ", 3),
+        (remote, "config", 2, "(set in ", 3),
+    ] {
+        sandbox.write("prep.toml", format!("# comment\n{lines}\n"));
+        let words = match verb {
+            "plan" => vec!["plan", "spaceship-titanic"],
+            _ => vec![verb],
+        };
+        let mut command = sandbox.command(&words);
+        // Variables have precedence over files.
+        command
+            .env_remove("PREP_PIPELINES")
+            .env_remove("PREP_CACHE_DIR");
+        let ended = CommandResult::of(&mut command).code(code);
+        ended.stderr_has(&[&format!("{before}{}:{line}", file.display())]);
+    }
+    sandbox.write("prep.toml", "");
+    let mut command = sandbox.command(&["list"]);
+    let ended = CommandResult::of(command.env("PREP_STATUS_SECONDS", "abc")).code(2);
+    ended.stderr_has(&["PREP_STATUS_SECONDS is `abc`: expected an integer"]);
 }
 
 /// `prep doctor` checks directories without creating them.

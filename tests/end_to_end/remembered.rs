@@ -212,12 +212,8 @@ fn settings_turn_verification_off() {
     };
     let found = setting("skip_bundle_verification");
     assert_eq!(found["value"], "yes");
-    assert!(
-        found["from"]
-            .as_str()
-            .expect("an origin")
-            .ends_with("/prep.toml")
-    );
+    let from = found["from"].as_str().expect("an origin");
+    assert!(from.ends_with("/prep.toml:2"), "{from}");
     assert_eq!(setting("skip_verification")["from"], "default");
     run(&sandbox, &["--skip-bundle-verification=no"]).code(5);
     // The last run did not verify, but the setting requires verification.

@@ -595,7 +595,7 @@ fn scripts_and_manifests_contain_no_secrets() {
         .find(|one| one["name"] == "remote.url")
         .unwrap();
     assert!(
-        url["from"].as_str().unwrap().ends_with("prep.toml"),
+        url["from"].as_str().unwrap().ends_with("prep.toml:2"),
         "{url}"
     );
 }
@@ -799,6 +799,6 @@ fn data_directory_writable_by_others_does_not_choose_the_remote() {
     // `prep` uses the file, with a message, if only its owner can write to the file.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let ended = one.prep(&run).code(0);
-    let set = format!("(set in {})", path.display());
+    let set = format!("(set in {}:2)", path.display());
     assert_eq!(ended.stderr.matches(&set).count(), 1, "{}", ended.stderr);
 }

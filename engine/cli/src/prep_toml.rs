@@ -5,6 +5,7 @@
 //! A `prep.toml` decides where `prep` sends results and whose results `prep` trusts. Therefore `prep` rejects a file that
 //! another user could have written. git rejects repositories of other owners for the same reason.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -15,6 +16,7 @@ use std::str::FromStr;
 use prep_app::LinkMode;
 use prep_remote::{KeyError, TrustedSigner};
 use serde::{Deserialize, Deserializer};
+use toml::de::{DeTable, DeValue};
 use toml::value::{Date, Datetime};
 
 use crate::error::{CliError, Exit};
@@ -56,6 +58,43 @@ pub struct ConfigFile {
     pub shared: Option<bool>,
     #[serde(default)]
     pub remote: ConfigSection,
+    /// The line of each key, counted from 1. The name of a key in a section begins with that of the section: `remote.url`.
+    #[serde(skip)]
+    lines: BTreeMap<String, usize>,
+}
+
+impl ConfigFile {
+    /// Returns `path`, the path of this file, and the line of a key.
+    fn place(&self, path: &Path, name: &str) -> String {
+        match self.lines.get(name) {
+            Some(line) => format!("{}:{line}", path.display()),
+            None => path.display().to_string(),
+        }
+    }
+}
+
+/// Returns the line of each key in a valid TOML text.
+fn lines(text: &str) -> BTreeMap<String, usize> {
+    fn insert(table: &DeTable<'_>, prefix: &str, text: &str, lines: &mut BTreeMap<String, usize>) {
+        for (key, value) in table {
+            let name = format!("{prefix}{}", key.get_ref());
+            if let DeValue::Table(section) = value.get_ref() {
+                insert(section, &format!("{name}."), text, lines);
+            }
+            lines.insert(name, line_of(text, key.span().start));
+        }
+    }
+    let mut lines = BTreeMap::new();
+    if let Ok(table) = DeTable::parse(text) {
+        insert(table.get_ref(), "", text, &mut lines);
+    }
+    lines
+}
+
+/// Returns the line of an offset in bytes, counted from 1.
+fn line_of(text: &str, offset: usize) -> usize {
+    let before = text.get(..offset).unwrap_or_default();
+    before.matches('\n').count() + 1
 }
 
 /// The section `[remote]`.
@@ -265,21 +304,25 @@ impl ConfigFiles {
         }
     }
 
-    /// Returns the value with the highest precedence, and the file that contains the value.
-    pub fn first<T>(&self, key: impl Fn(&ConfigFile) -> Option<T>) -> Option<(T, String)> {
+    /// Returns the value with the highest precedence, and its file and line. `key` returns the value of the key `name`.
+    pub fn first<T>(
+        &self,
+        name: &str,
+        key: impl Fn(&ConfigFile) -> Option<T>,
+    ) -> Option<(T, String)> {
         let mut values = self
             .found
             .iter()
-            .filter_map(|(path, file)| Some((key(file)?, path.display().to_string())));
+            .filter_map(|(path, file)| Some((key(file)?, file.place(path, name))));
         values.next()
     }
 
-    /// Returns the elements of a list from all files, each with its file.
-    pub fn all<T: Clone>(&self, key: impl Fn(&ConfigFile) -> &[T]) -> Vec<(T, String)> {
+    /// Returns the elements of a list from all files, each with the file and line of its list.
+    pub fn all<T: Clone>(&self, name: &str, key: impl Fn(&ConfigFile) -> &[T]) -> Vec<(T, String)> {
         let files = self.found.iter();
         let values = files.flat_map(|(path, file)| {
             let values = key(file).iter().cloned();
-            values.map(|value| (value, path.display().to_string()))
+            values.map(|value| (value, file.place(path, name)))
         });
         values.collect()
     }
@@ -352,20 +395,21 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
     };
     let mut file: ConfigFile =
         toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
+    file.lines = lines(&text);
     let dir = path.parent().unwrap_or(Path::new(""));
-    for value in [
-        &mut file.data_dir,
-        &mut file.cache_dir,
-        &mut file.source,
-        &mut file.descriptions,
-        &mut file.pipelines,
-        &mut file.packs,
-    ]
-    .into_iter()
-    .flatten()
-    {
+    for (name, value) in [
+        ("data_dir", &mut file.data_dir),
+        ("cache_dir", &mut file.cache_dir),
+        ("source", &mut file.source),
+        ("descriptions", &mut file.descriptions),
+        ("pipelines", &mut file.pipelines),
+        ("packs", &mut file.packs),
+    ] {
+        let Some(value) = value else { continue };
         if value.as_os_str().is_empty() {
-            let message = format!("{} contains an empty path", path.display());
+            let line = file.lines.get(name).map(|line| format!(":{line}"));
+            let place = format!("{}{}", path.display(), line.unwrap_or_default());
+            let message = format!("{place}: `{name}` is empty");
             return Err(CliError::usage(message).help("name a directory, or remove the line"));
         }
         *value = match (value.strip_prefix("~"), home) {
@@ -405,10 +449,8 @@ fn denied(path: &Path, instead: &str) -> CliError {
 
 /// Returns the error for a file that is not valid, with the line and the known keys.
 fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
-    let line = error.span().map(|span| {
-        let before = text.get(..span.start).unwrap_or_default();
-        format!(":{}", before.matches('\n').count() + 1)
-    });
+    let span = error.span();
+    let line = span.map(|span| format!(":{}", line_of(text, span.start)));
     // If a key is unknown, the parser's message lists the valid keys of the section.
     let (message, keys) = match error.message().split_once(", expected one of ") {
         Some((message, keys)) => (message, Some(keys)),
@@ -542,15 +584,18 @@ mod tests {
         };
         let files = ConfigFiles::read(&places, Some(data.path())).unwrap();
         assert_eq!((files.found.len(), files.searched.len()), (3, 4));
-        let (memory, origin) = files.first(|file| file.memory).unwrap();
+        let (memory, origin) = files.first("memory", |file| file.memory).unwrap();
         assert_eq!(memory, 4_000_000_000);
-        assert!(origin.ends_with("/prep/prep.toml"), "{origin}");
-        let (source, origin) = files.first(|file| file.source.clone()).unwrap();
+        assert!(origin.contains("/prep/prep.toml:"), "{origin}");
+        let (source, origin) = files.first("source", |file| file.source.clone()).unwrap();
         assert_eq!(source, project.path().join("bundles"));
-        assert_eq!(origin, project.path().join(FILE).display().to_string());
-        let (data_dir, _) = files.first(|file| file.data_dir.clone()).unwrap();
+        let file = project.path().join(FILE);
+        assert_eq!(origin, format!("{}:1", file.display()));
+        let (data_dir, _) = files
+            .first("data_dir", |file| file.data_dir.clone())
+            .unwrap();
         assert_eq!(data_dir, Path::new("/home/u/data"));
-        let (jobs, _) = files.first(|file| file.jobs).unwrap();
+        let (jobs, _) = files.first("jobs", |file| file.jobs).unwrap();
         assert_eq!(jobs, 3);
         fs::set_permissions(project.path().join(FILE), Permissions::from_mode(0o666)).unwrap();
         assert!(ConfigFiles::read(&places, None).is_err());

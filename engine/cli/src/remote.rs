@@ -17,6 +17,9 @@ use crate::session::{CliSession, Directories};
 /// Each option states this heading. If the struct stated the heading, clap would also apply it to all later options.
 const HEADING: &str = "Remote";
 
+/// The origin of the address if the option sets it.
+const OPTION: &str = "--remote";
+
 /// Options that choose the remote.
 #[derive(Debug, Default, Clone, Args)]
 pub struct RemoteArgs {
@@ -52,19 +55,19 @@ impl RemoteSettings {
         data_dir: &Path,
     ) -> Result<RemoteSettings, CliError> {
         let files = ConfigFiles::read(places, Some(data_dir))?;
-        let option = args.remote.clone().map(|url| (url, "--remote".to_owned()));
+        let option = args.remote.clone().map(|url| (url, OPTION.to_owned()));
         let variable = || Some((places.text("PREP_REMOTE")?, "PREP_REMOTE".to_owned()));
         let url = option
             .or_else(variable)
-            .or_else(|| files.first(|file| file.remote.url.clone()));
+            .or_else(|| files.first("remote.url", |file| file.remote.url.clone()));
         Ok(RemoteSettings {
             url: url.filter(|_| !args.no_remote),
-            key: files.first(|file| file.remote.key.clone()),
-            trusted: files.all(|file| &file.remote.trusted),
-            same_as: files.all(|file| &file.remote.same_as),
-            mirror: files.first(|file| file.remote.mirror),
-            endpoint: files.first(|file| file.remote.endpoint.clone()),
-            region: files.first(|file| file.remote.region.clone()),
+            key: files.first("remote.key", |file| file.remote.key.clone()),
+            trusted: files.all("remote.trusted", |file| &file.remote.trusted),
+            same_as: files.all("remote.same_as", |file| &file.remote.same_as),
+            mirror: files.first("remote.mirror", |file| file.remote.mirror),
+            endpoint: files.first("remote.endpoint", |file| file.remote.endpoint.clone()),
+            region: files.first("remote.region", |file| file.remote.region.clone()),
         })
     }
 
@@ -99,20 +102,30 @@ impl RemoteSettings {
     }
 }
 
+/// Parses an address of a remote. The error names its origin, unless it is an option.
+pub fn address((url, origin): &(String, String)) -> Result<Address, CliError> {
+    Address::parse(url).map_err(|error| {
+        let mut error = CliError::from(error);
+        if origin != OPTION {
+            error.message.push_str(&format!(" (set in {origin})"));
+        }
+        error
+    })
+}
+
 impl CliSession {
     /// Returns the session with the configured remote, if a remote is configured. A key that cannot be used is only an error
     /// if something must be sent.
     pub fn linked(&self, args: &RemoteArgs) -> Result<CliSession, CliError> {
         let settings = RemoteSettings::resolve(args, &self.places, &self.settings.data_dir)?;
-        let Some((url, by)) = &settings.url else {
+        let Some(setting @ (url, by)) = &settings.url else {
             return Ok(self.clone());
         };
         let trusted = settings.trusted.iter().map(|(key, _)| key.parse());
         let trusted: Vec<TrustedSigner> = trusted.collect::<Result<_, _>>()?;
-        let same_as = settings.same_as.iter();
-        let same_as = same_as.map(|(address, _)| Address::parse(address));
+        let same_as = settings.same_as.iter().map(address);
         let same_as: Vec<Address> = same_as.collect::<Result<_, _>>()?;
-        let address = Address::parse(url)?;
+        let address = address(setting)?;
         if !url.starts_with("file:") {
             self.places.check_certificates()?;
         }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ use crate::output::progress::Display;
 use crate::output::progress::activity::Activity;
 use crate::output::{plan, summary};
 use crate::process::{STOPPING, watch};
-use crate::session::CliSession;
+use crate::session::{CliSession, not_a_directory};
 
 /// Maximum number of equal errors that are printed. One line lists the other competitions with the same error.
 const MAX_EQUAL_ERRORS: usize = 3;
@@ -34,7 +35,19 @@ const MAX_IDS: usize = 5;
 
 impl CliSession {
     pub fn catalog(&self) -> Result<Catalog, CliError> {
+        self.require_directory("pipelines", self.settings.pipelines.as_deref())?;
         Ok(Catalog::open(&self.settings)?)
+    }
+
+    /// Returns an error with its place if `dir`, the value of the setting `name`, is not a directory. For options, errors of
+    /// the libraries suffice.
+    fn require_directory(&self, name: &str, dir: Option<&Path>) -> Result<(), CliError> {
+        let origin = self.places.origin(name);
+        match not_a_directory(dir, origin).filter(|_| origin != "option") {
+            Some(text) => Err(CliError::new(Exit::Input, format!("`{name}`: {text}"))
+                .help("create the directory, or correct the setting")),
+            None => Ok(()),
+        }
     }
 
     /// Combines `given`, the options on the command line, with the settings. `given` has precedence. An option
@@ -58,6 +71,16 @@ impl CliSession {
         let words: Vec<String> = std::env::args().skip(1).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         catalog.require_variant(&options.variant, &words)?;
+        let (given, set) = (&options.remembered, &self.remembered);
+        for (name, given, set) in [
+            ("source", &given.source, &set.source),
+            ("descriptions", &given.descriptions, &set.descriptions),
+        ] {
+            // An option may replace the setting.
+            if given == set {
+                self.require_directory(name, set.as_deref())?;
+            }
+        }
         // Without this check, bundles in an unreadable directory would look like missing bundles.
         if let Some(source) = &options.remembered.source
             && let Err(error) = source.read_dir()

@@ -1,7 +1,7 @@
 //! The data that every verb needs in addition to its options: settings, directories, variables and cloud credentials.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use prep_app::{RememberedOptions, Settings};
 use prep_fetch::{CredentialsError, FetchError, FoundCredentials, Proxies, check_certificates};
@@ -88,6 +88,12 @@ impl Directories {
     pub fn keys(&self) -> Option<PathBuf> {
         Some(self.config_dir.as_ref()?.join("keys"))
     }
+}
+
+/// Returns a text if `dir`, the value of a setting with this origin, is not a directory. A default may be missing.
+pub fn not_a_directory(dir: Option<&Path>, origin: &str) -> Option<String> {
+    let dir = dir.filter(|dir| origin != "default" && !dir.is_dir())?;
+    Some(format!("{} ({origin}) is not a directory", dir.display()))
 }
 
 /// The address of Kaggle's API, and the places of Kaggle's credentials.

@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
+use std::time::Duration;
 
 use prep_app::{LinkMode, RememberedOptions, Settings};
 use prep_core::units;
@@ -117,7 +118,7 @@ impl Chooser<'_> {
         let found = match (option, self.environment.set(variable)) {
             (Some(value), _) => Some((value, "option".to_owned())),
             (None, Some(text)) => Some((parse(text)?, variable.to_owned())),
-            (None, None) => self.files.first(key),
+            (None, None) => self.files.first(name, key),
         };
         Ok(found.map(|(value, origin)| {
             self.origins.push((name, origin));
@@ -142,8 +143,9 @@ impl Chooser<'_> {
         };
         match found {
             Some(path) if !path.components().all(is_expanded) && !path.exists() => {
+                let origin = self.origins.last().map_or("", |(_, origin)| origin);
                 let message = format!(
-                    "`{name}` is `{}`, but prep expands no variables",
+                    "`{name}` is `{}` ({origin}), but prep expands no variables",
                     path.display()
                 );
                 Err(CliError::usage(message)
@@ -255,6 +257,18 @@ impl CliSession {
             |file| file.memory,
         )?;
         let is_shared = chooser.switch("shared", SHARED, |file| file.shared)?;
+        let seconds = chooser.choose(
+            "status_seconds",
+            None,
+            (STATUS_SECONDS, |text| {
+                parse_variable(STATUS_SECONDS, &text, at_least_one)
+            }),
+            |_| None,
+        )?;
+        let mut printer = Printer::new(global, color(global, environment));
+        if let Some(seconds) = seconds {
+            printer.line_interval = Duration::from_secs(seconds as u64);
+        }
         let wanted = jobs.unwrap_or(environment.processors).max(1);
         let jobs = environment
             .open_files
@@ -305,7 +319,7 @@ impl CliSession {
             is_shared: is_shared.unwrap_or_default(),
             kaggle: environment.kaggle(),
             places,
-            printer: Printer::new(global, color(global, environment)),
+            printer,
             denied: chooser.files.denied,
             command,
         };
@@ -356,6 +370,8 @@ const SKIP_BUNDLE_VERIFICATION: &str = "PREP_SKIP_BUNDLE_VERIFICATION";
 const JOBS: &str = "PREP_JOBS";
 const MEMORY: &str = "PREP_MEMORY";
 const SHARED: &str = "PREP_SHARED";
+/// Programs that show their own progress bar set this variable.
+const STATUS_SECONDS: &str = "PREP_STATUS_SECONDS";
 
 /// Number of files that are always open: standard streams, locks of the cache, the network.
 const BASE_OPEN_FILES: u64 = 24;
@@ -546,6 +562,7 @@ mod tests {
             "PREP_LINK_MODE" => Some("reflink".into()),
             "PREP_SHARED" | "PREP_SKIP_BUNDLE_VERIFICATION" => Some("yes".into()),
             "PREP_SKIP_VERIFICATION" => Some("no".into()),
+            "PREP_STATUS_SECONDS" => Some("1".into()),
             other => Some(OsString::from(format!("/env/{other}"))),
         });
         let CliSession {
@@ -553,6 +570,7 @@ mod tests {
             remembered,
             places,
             is_shared,
+            printer,
             ..
         } = session(&Global::default(), &environment);
         assert!(is_shared);
@@ -563,6 +581,7 @@ mod tests {
         assert_eq!(remembered.verify, Some(prep_app::Verify::Outputs));
         assert_eq!(remembered.link_mode, Some(LinkMode::Reflink));
         assert_eq!((settings.jobs, settings.memory), (5, 9));
+        assert_eq!(printer.line_interval, Duration::from_secs(1));
         assert_eq!(places.origin("jobs"), "PREP_JOBS");
         assert_eq!(settings.data_dir, Path::new("/env/MLE_BENCH_DATA_DIR"));
         assert_eq!(settings.store_dir, Path::new("/env/PREP_CACHE_DIR"));

@@ -75,6 +75,8 @@ pub struct Printer {
     pub level: MessageLevel,
     pub json: bool,
     pub aside: Aside,
+    /// Time between two lines about the progress of a run, if stderr is not a terminal.
+    pub line_interval: Duration,
     /// Whether a result was printed. Clones share this value.
     has_result: Arc<AtomicBool>,
 }
@@ -96,6 +98,7 @@ impl Printer {
             level,
             json: global.json,
             aside: Aside::default(),
+            line_interval: Duration::from_secs(10),
             has_result: Arc::default(),
         }
     }

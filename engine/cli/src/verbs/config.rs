@@ -16,7 +16,7 @@ use crate::global::named;
 use crate::options::OutputArg;
 use crate::output::table::PrintedTable;
 use crate::prep_toml::ConfigFiles;
-use crate::remote::{RemoteArgs, RemoteSettings};
+use crate::remote::{RemoteArgs, RemoteSettings, address};
 use crate::session::{CliSession, VerbResult};
 
 /// Show the settings and where each comes from
@@ -128,9 +128,8 @@ impl ConfigArgs {
             .collect();
         let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;
         // Omits the parts of addresses that may be secret.
-        let address = |(url, origin): &(String, String)| -> Result<_, CliError> {
-            let shown = prep_remote::Address::parse(url)?.without_secrets();
-            Ok((shown, origin.clone()))
+        let address = |setting: &(String, String)| -> Result<_, CliError> {
+            Ok((address(setting)?.without_secrets(), setting.1.clone()))
         };
         let mut push = |name, setting: Option<(String, String)>| {
             let (value, origin) = setting.unwrap_or_default();

@@ -19,7 +19,7 @@ use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
-use crate::session::{CliSession, VerbResult};
+use crate::session::{CliSession, VerbResult, not_a_directory};
 use crate::settings::{MemoryLimit, open_files_of, usable_memory};
 use crate::{process, request};
 
@@ -168,18 +168,19 @@ impl DoctorArgs {
 
     /// Checks that the directories of the settings exist. The directories that `prep` creates need not exist.
     fn directories(&self, session: &CliSession, findings: &mut Findings) {
-        let remembered = &session.remembered;
-        for (name, dir) in [
-            ("source", self.source.or_setting(session)),
-            ("descriptions", remembered.descriptions.as_deref()),
-            ("packs", session.settings.packs.as_deref()),
+        let places = &session.places;
+        let origin = match self.source.dir() {
+            Some(_) => "option",
+            None => places.origin("source"),
+        };
+        let descriptions = session.remembered.descriptions.as_deref();
+        let packs = session.settings.packs.as_deref();
+        for (name, dir, origin) in [
+            ("source", self.source.or_setting(session), origin),
+            ("descriptions", descriptions, places.origin("descriptions")),
+            ("packs", packs, places.origin("packs")),
         ] {
-            let is_set = name == "source" || session.places.origin(name) != "default";
-            if let Some(dir) = dir.filter(|dir| is_set && !dir.is_dir()) {
-                let text = match session.places.origin(name) {
-                    "default" => format!("{} is not a directory", dir.display()),
-                    origin => format!("{} ({origin}) is not a directory", dir.display()),
-                };
+            if let Some(text) = not_a_directory(dir, origin) {
                 let finding = CheckResult::new(name, Health::Error, text).failure(Failure::Input);
                 findings.add(finding.help("create the directory, or correct the setting"));
             }

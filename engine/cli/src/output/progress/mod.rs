@@ -47,7 +47,7 @@ impl Display {
         });
         let drawn = shared.clone();
         let draw = move || drawn.screen.draw(&drawn.state);
-        let interval = shared.screen.interval();
+        let interval = shared.screen.interval(printer);
         Display {
             ticker: interval.map(|interval| Ticker::start(interval, draw)),
             shared,
@@ -85,16 +85,6 @@ impl Reporter for Shared {
 /// Width, in characters, if the terminal does not report one.
 const DEFAULT_WIDTH: usize = 80;
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
-const LINE_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Environment variable with the seconds between two lines. Programs that show their own progress bar set it.
-const INTERVAL_VARIABLE: &str = "PREP_STATUS_SECONDS";
-
-/// Returns the interval for a value of [`INTERVAL_VARIABLE`]: the default if the value is not a positive integer.
-fn line_interval(value: &str) -> Duration {
-    let seconds = value.parse().ok().filter(|seconds| *seconds > 0);
-    seconds.map_or(LINE_INTERVAL, Duration::from_secs)
-}
 
 enum Screen {
     Bars(Bars),
@@ -126,13 +116,10 @@ impl Screen {
     }
 
     /// Returns the time between two updates, or `None` if the screen shows nothing.
-    fn interval(&self) -> Option<Duration> {
+    fn interval(&self, printer: &Printer) -> Option<Duration> {
         match self {
             Screen::Bars(_) => Some(REDRAW_INTERVAL),
-            Screen::Lines => {
-                let value = std::env::var(INTERVAL_VARIABLE).unwrap_or_default();
-                Some(line_interval(&value))
-            }
+            Screen::Lines => Some(printer.line_interval),
             Screen::Silent => None,
         }
     }
@@ -254,14 +241,6 @@ mod screen_tests {
     fn templates_parse() {
         for text in ["{bar:20} {msg}", "{msg}"] {
             assert!(ProgressStyle::with_template(text).is_ok());
-        }
-    }
-
-    #[test]
-    fn a_variable_sets_the_interval_of_lines() {
-        assert_eq!(line_interval("1"), Duration::from_secs(1));
-        for value in ["", "0", "-1", "x"] {
-            assert_eq!(line_interval(value), LINE_INTERVAL, "{value}");
         }
     }
 
