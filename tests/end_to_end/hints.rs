@@ -587,6 +587,15 @@ fn doctor_creates_no_directory() {
     found.stdout_has(&["it is a file, not a directory"]);
     let found = sandbox.prep(&["doctor", "--offline", "--data-dir", "/proc/x"]);
     found.code(6).stdout_has(&["data: use another directory"]);
+    let mut command = sandbox.command(&["doctor", "--offline"]);
+    command
+        .env("MLE_BENCH_DATA_DIR", "/proc/x")
+        .env("PREP_REMOTE", &file);
+    let place = "No such file or directory (set in MLE_BENCH_DATA_DIR)";
+    let remote = "it is a file, not a directory (set in PREP_REMOTE)";
+    CommandResult::of(&mut command)
+        .code(8)
+        .stdout_has(&[place, remote]);
 }
 
 /// Without a request, `doctor` cannot know whether a proxy or credentials work.

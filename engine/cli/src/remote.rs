@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use prep_remote::{
-    Address, CloudCredentials, KeyError, Link, LinkWarning, Remote, SigningKey, TrustedSigner,
+    Address, CloudCredentials, KeyError, Link, LinkWarning, Remote, RemoteError, SigningKey,
+    TrustedSigner,
 };
 
 use crate::error::CliError;
@@ -102,15 +103,18 @@ impl RemoteSettings {
     }
 }
 
-/// Parses an address of a remote. The error names its origin, unless it is an option.
+/// Parses an address of a remote. The error names its origin.
 pub fn address((url, origin): &(String, String)) -> Result<Address, CliError> {
-    Address::parse(url).map_err(|error| {
-        let mut error = CliError::from(error);
-        if origin != OPTION {
-            error.message.push_str(&format!(" (set in {origin})"));
-        }
-        error
-    })
+    Address::parse(url).map_err(|error| set_in(error, origin))
+}
+
+/// Adds the origin of an address to an error about it, unless the origin is an option.
+fn set_in(error: RemoteError, origin: &str) -> CliError {
+    let mut error = CliError::from(error);
+    if origin != OPTION {
+        error.message.push_str(&format!(" (set in {origin})"));
+    }
+    error
 }
 
 impl CliSession {
@@ -130,7 +134,8 @@ impl CliSession {
             self.places.check_certificates()?;
         }
         let key = settings.signing(&self.places);
-        let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted)?;
+        let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted);
+        let remote = remote.map_err(|error| set_in(error, by))?;
         // Does not repeat an address from the command line.
         if args.remote.is_none() {
             let shown = remote.name();

@@ -136,7 +136,15 @@ impl DoctorArgs {
         if !self.offline {
             self.kaggle(session, &network, &ids, &cancel, &mut findings)?;
         }
-        for finding in doctor::file_systems(&session.settings) {
+        for mut finding in doctor::file_systems(&session.settings) {
+            let origin = match finding.check {
+                "cache" => session.places.origin("cache_dir"),
+                "data" => session.places.origin("data_dir"),
+                _ => "default",
+            };
+            if finding.health == Health::Error && !matches!(origin, "default" | "option") {
+                finding.text.push_str(&format!(" (set in {origin})"));
+            }
             findings.add(finding);
         }
         self.directories(session, &mut findings);
