@@ -167,7 +167,7 @@ fn agent_can_list_describe_and_validate_without_scores() {
     }
     let refused = client.request("tools/call", json!({ "name": "grade", "arguments": {} }));
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
-    let mistyped = client.request("tools/call", json!({ "name": "validat" }));
+    let mistyped = client.request("tools/call", json!({ "name": "validates" }));
     let message = mistyped["error"]["message"].as_str().expect("a message");
     assert!(message.contains("did you mean `validate`?"), "{message}");
     client.close();

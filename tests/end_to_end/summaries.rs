@@ -105,6 +105,66 @@ fn submissions_at_another_place_have_a_warning() {
     }
 }
 
+/// No run disappears without a message.
+#[test]
+fn runs_that_are_left_out_or_empty_have_a_warning() {
+    const USUAL: &str = "submission/submission.csv";
+    for (files, place, code, expected) in [
+        (
+            "harbour_1 harbour-2",
+            USUAL,
+            0,
+            "left out because a run is named ID_anything: runs/harbour-2",
+        ),
+        (
+            "harbour-2",
+            USUAL,
+            4,
+            "rename runs/harbour-2 to ID_anything",
+        ),
+        ("harbor_1", USUAL, 4, "did you mean harbour_anything?"),
+        (
+            "harbor_1 harbour_1",
+            USUAL,
+            0,
+            "no competition `harbor`; did you mean `harbour`?",
+        ),
+        (
+            "harbour_1",
+            "other/x.csv",
+            0,
+            "found runs/harbour_1/submission/submission.csv",
+        ),
+    ] {
+        let sandbox = Harbour::prepared();
+        for run in files.split(' ') {
+            sandbox.write(&format!("runs/{run}/{USUAL}"), "id,docked\n1,1\n");
+        }
+        let listed = sandbox.prep(&["grade", "runs", "--list", "--submission-path", place]);
+        let listed = listed.code(code);
+        assert!(
+            listed.stderr.contains(expected),
+            "{files}: {}",
+            listed.stderr
+        );
+    }
+    let sandbox = Harbour::prepared();
+    sandbox.write("runs/harbour_1/notes.txt", "");
+    let graded = sandbox.prep(&["grade", "runs", "-o", "rep"]).code(0);
+    graded.stderr_has(&["no run has a submission at RUN/submission/submission.csv"]);
+}
+
+#[test]
+fn a_report_replaces_only_another_page() {
+    let sandbox = Harbour::prepared();
+    for (content, code) in [("my thesis", 2), ("", 0), ("<!DOCTYPE html><p>old", 0)] {
+        sandbox.write("page.html", content);
+        let ended = sandbox.prep(&["report", "-o", "page.html"]).code(code);
+        let page = fs::read_to_string(sandbox.path("page.html")).expect("a file");
+        assert_eq!(page == content, code == 2, "{}", ended.stderr);
+    }
+}
+
 /// The option is only right if it fits all runs.
 #[test]
 fn the_option_for_another_place_must_fit_all_runs() {

@@ -139,7 +139,14 @@ impl GroupArgs {
     }
 
     /// Warns about reasons why the figures of an experiment may mislead. `separation` states how to separate several agents.
-    pub fn warn(&self, session: &CliSession, experiment: &Experiment, separation: &str) {
+    /// Without `shows_sets`, only figures of competitions are shown.
+    pub fn warn(
+        &self,
+        session: &CliSession,
+        experiment: &Experiment,
+        separation: &str,
+        shows_sets: bool,
+    ) {
         let label = self.label(&experiment.name);
         let directory = self.directory(self.groups.as_deref().unwrap_or(Path::new("")));
         let mut groups = experiment.left_out_groups.iter();
@@ -152,7 +159,8 @@ impl GroupArgs {
                     format!("`prep grade {path} -o {path}` writes the report")
                 }),
                 CautionKind::Agents => Some(separation.to_owned()),
-                CautionKind::Other => None,
+                CautionKind::Sets if !shows_sets => continue,
+                CautionKind::Sets | CautionKind::Other => None,
             };
             let remedy = remedy.map(|remedy| format!("; {remedy}"));
             let text = format!("{label}{}{}", caution.text, remedy.unwrap_or_default());

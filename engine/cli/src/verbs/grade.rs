@@ -17,7 +17,7 @@ use prep_core::units;
 use prep_experiments::{ListPlaces, Submission as ListedRun};
 use prep_grade::GradeOutcome;
 use prep_grade::report::{CompetitionReport, JsonObject};
-use prep_spec::joined;
+use prep_spec::{joined, nearest};
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
@@ -471,9 +471,10 @@ fn list(
     let (mut text, mut directories) = (String::new(), Vec::new());
     // The file that is probably the submission, and the directory of the run.
     let mut misplaced: Vec<(PathBuf, PathBuf)> = Vec::new();
-    let mut unknown = BTreeSet::new();
+    let (mut unknown, mut unnamed) = (BTreeSet::new(), Vec::new());
     let (mut missing, mut has_known) = (0, false);
     let is_known = |entry: &ListedRun| catalog.find(&entry.competition_id).is_some();
+    let similar_id = |id: &str| nearest(id, catalog.iter().map(|entry| entry.id.as_str()));
     // A subdirectory that cannot be listed is not a run group.
     let contains_groups = |path: &PathBuf| {
         let mut inner = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -494,6 +495,7 @@ fn list(
                 )),
             );
         }
+        unnamed.extend(prep_experiments::unnamed_runs(path, &places));
         for entry in found {
             missing += usize::from(entry.submission_path.is_none());
             has_known |= is_known(&entry);
@@ -515,12 +517,18 @@ fn list(
             let id = id.and_then(|name| name.split('_').next());
             id.is_some_and(|id| catalog.find(id).is_some())
         };
-        let help = match paths.iter().find(is_run) {
-            Some(run) => format!(
+        let near = unknown.iter().find_map(|id| similar_id(id));
+        let help = match (paths.iter().find(is_run), unnamed.first(), near) {
+            (Some(run), ..) => format!(
                 "{} is a run; name the directory of its run group",
                 run.display()
             ),
-            None => "a run is a directory ID_anything, where ID is a competition".to_owned(),
+            (_, Some(run), _) => format!(
+                "rename {} to ID_anything, where ID is the competition",
+                run.display()
+            ),
+            (.., Some(near)) => format!("did you mean {near}_anything?"),
+            _ => "a run is a directory ID_anything, where ID is a competition".to_owned(),
         };
         return Err(CliError::new(Exit::Input, message).help(help));
     }
@@ -553,8 +561,25 @@ fn list(
             "{runs}: expected RUN/{place}, found {names}; {remedy}"
         ));
     }
+    if misplaced.is_empty() && missing == directories.len() {
+        let place = places.submission.display();
+        warnings.push(format!(
+            "no run has a submission at RUN/{place}; name the path with --submission-path"
+        ));
+    }
+    if !unnamed.is_empty() {
+        let names = unnamed.iter().map(|path| path.display().to_string());
+        let names = joined(names, MAX_NAMES);
+        warnings.push(format!(
+            "these directories contain submissions, but are left out because a run is named ID_anything: {names}"
+        ));
+    }
     warnings.extend(unknown.iter().map(|id| {
-        format!("there is no competition `{id}`; a directory of runs must contain directories named ID_anything")
+        let help = match similar_id(id) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "a directory of runs must contain directories named ID_anything".to_owned(),
+        };
+        format!("there is no competition `{id}`; {help}")
     }));
     session.printer.warnings(&warnings);
     session.printer.message(format!(

@@ -1,6 +1,8 @@
 //! `prep report`: writes an HTML page about prepared and graded data.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -58,7 +60,23 @@ fn to_json(catalog: &Catalog, id: &str) -> Value {
 }
 
 impl ReportArgs {
+    /// Returns an error if the output is a file that is no HTML page, because the user probably named the wrong file.
+    fn require_page(&self) -> Result<(), CliError> {
+        let mut start = [0; 9];
+        let Ok(length) = File::open(&self.output).and_then(|file| file.read_at(&mut start, 0))
+        else {
+            return Ok(());
+        };
+        if !self.output.is_file() || length == 0 || start.eq_ignore_ascii_case(b"<!doctype") {
+            return Ok(());
+        }
+        let message = format!("{} is not an HTML page", self.output.display());
+        let help = "name another file with -o, because the report would replace this one";
+        Err(CliError::usage(message).help(help))
+    }
+
     pub fn call(&self, session: &CliSession) -> VerbResult {
+        self.require_page()?;
         let options = PreparationOptions {
             download: false,
             ..session.options_with(RememberedOptions::default())
@@ -94,7 +112,7 @@ impl ReportArgs {
         let separation = "to compare the agents, grade each run group into its own directory, and name each agent's reports \
                           with --grading NAME=REPORT.json";
         for experiment in &content.experiments.all {
-            self.table.warn(session, experiment, separation);
+            self.table.warn(session, experiment, separation, true);
         }
         if content.left_out > 0 {
             let count = units::count(content.left_out as u64, "graded submission");

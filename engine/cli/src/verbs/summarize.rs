@@ -90,6 +90,8 @@ pub struct SummarizeArgs {
 
 /// Help for reports on fewer competitions than a set contains.
 const HELP_INCOMPLETE: &str = "--pad-missing counts missing runs as failed, and --ids-from FILE uses your own list of competitions";
+/// The same if the user has already requested padding, which adds no seeds beyond the competition with the most runs.
+const HELP_PADDED: &str = "--seeds can be at most the number of runs of the competition with the most runs, and --ids-from FILE uses your own list of competitions";
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TakeArg {
@@ -179,14 +181,16 @@ impl SummarizeArgs {
             (_, Format::Csv, true) => printer.result(&csv_by_competition(&found))?,
             (_, Format::Markdown, _) => printer.result(&markdown(&found, &budgets))?,
         }
+        let shows_sets = printer.json || !per_competition || self.format == Format::Markdown;
         for experiment in &found {
-            self.remarks(session, experiment);
+            self.remarks(session, experiment, shows_sets);
         }
-        Ok(self.report_sets_without_figures(session, &found, per_competition || printer.json))
+        let shown = (shows_sets, per_competition || printer.json);
+        Ok(self.report_sets_without_figures(session, &found, shown))
     }
 
     /// Prints from how many logged gradings the runs were chosen. Warns about reasons why the figures may mislead.
-    fn remarks(&self, session: &CliSession, experiment: &Experiment) {
+    fn remarks(&self, session: &CliSession, experiment: &Experiment, shows_sets: bool) {
         let competitions = &experiment.competitions;
         let counted = competitions.iter().filter(|one| one.looks.is_some());
         let runs: usize = counted.clone().map(|one| one.submissions).sum();
@@ -201,7 +205,14 @@ impl SummarizeArgs {
         }
         let separation = "to summarize each agent, grade each run group into its own directory, and assign the run groups to \
                           experiments with --groups";
-        self.table.warn(session, experiment, separation);
+        self.table.warn(session, experiment, separation, shows_sets);
+    }
+
+    fn help_incomplete(&self) -> &'static str {
+        match self.pad_missing {
+            true => HELP_PADDED,
+            false => HELP_INCOMPLETE,
+        }
     }
 
     fn names_sets(&self) -> bool {
@@ -273,7 +284,7 @@ impl SummarizeArgs {
         &self,
         session: &CliSession,
         found: &[Experiment],
-        shows_competitions: bool,
+        (shows_sets, shows_competitions): (bool, bool),
     ) -> Exit {
         let mut exit = Exit::Success;
         let mut incomplete_sets: Vec<(String, Vec<&str>)> = Vec::new();
@@ -288,7 +299,7 @@ impl SummarizeArgs {
             for (set, figures) in &experiment.sets {
                 match figures {
                     Ok(figures) => {
-                        if figures.padded > 0 {
+                        if figures.padded > 0 && shows_sets {
                             let runs = units::count(figures.padded as u64, "missing run");
                             let text = format!("the figures of `{set}` treat {runs} as failed");
                             session.printer.message(format!("{label}{text}"));
@@ -314,9 +325,10 @@ impl SummarizeArgs {
                     {
                         error
                     }
-                    Exit::Success if shows_competitions => error.help(HELP_INCOMPLETE),
+                    Exit::Success if shows_competitions => error.help(self.help_incomplete()),
                     Exit::Success => error.help(format!(
-                        "--per-competition shows the figures of the competitions that have runs, {HELP_INCOMPLETE}"
+                        "--per-competition shows the figures of the competitions that have runs, {}",
+                        self.help_incomplete()
                     )),
                     _ => error,
                 };
@@ -348,7 +360,7 @@ impl SummarizeArgs {
                 && sets.all(|(set, figures)| set == GRADED || figures.is_err())
         };
         if exit == Exit::Success && found.iter().all(is_incomplete) {
-            session.printer.message(HELP_INCOMPLETE);
+            session.printer.message(self.help_incomplete());
         }
         exit
     }

@@ -23,6 +23,8 @@ pub enum CautionKind {
     GroupsWithoutReport,
     /// The names of the run groups contain several agents.
     Agents,
+    /// The figures of a set leave out runs. The figures of competitions do not.
+    Sets,
     Other,
 }
 
@@ -76,7 +78,8 @@ impl Experiment {
                 )
             }),
         ];
-        let others = others.into_iter().chain(figures.map(left_out_runs));
+        let others = others.into_iter().map(|text| (CautionKind::Other, text));
+        let of_sets = figures.map(|figures| (CautionKind::Sets, left_out_runs(figures)));
         let groups = groups(true)
             .map(|names| format!("run groups without a grading report are left out: {names}"));
         let agents = agents
@@ -86,7 +89,8 @@ impl Experiment {
             (CautionKind::Agents, agents),
         ]
         .into_iter()
-        .chain(others.map(|text| (CautionKind::Other, text)))
+        .chain(others)
+        .chain(of_sets)
         .filter_map(|(kind, text)| Some(Caution { kind, text: text? }))
         .collect()
     }

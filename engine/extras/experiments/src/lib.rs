@@ -25,7 +25,7 @@ mod summary;
 
 pub use budget::{BUDGET_FIELDS, Budget, Budgets};
 pub use caution::{Caution, CautionKind};
-pub use list::{ListPlaces, Submission, list};
+pub use list::{ListPlaces, Submission, list, unnamed_runs};
 pub use report::{ExperimentsError, GradedRun, LeftOutGroup, RepeatedRun, Runs, UngradedRun};
 pub use report::{Group, experiments, reports_at, reports_in, reports_of_groups};
 pub use report::{parse, read_reports};

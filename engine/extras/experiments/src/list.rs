@@ -109,21 +109,45 @@ fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     }
 }
 
-/// Returns a CSV file in the directory of a run, or in the directory of its submission.
+/// Returns a CSV file of a run: the file at the usual place, one with the name of the submission in the directory of the run
+/// or in its subdirectories, or another one in the directory of the run or in that of the submission.
 fn csv_file(run: &Path, submission: &Path) -> Option<PathBuf> {
-    let inner = submission.parent().map(|parent| run.join(parent));
-    let directories = [run].into_iter().chain(inner.as_deref());
-    let mut files = directories
-        .filter_map(|one| report::entries(one).ok())
-        .flatten();
-    let is_csv = |path: &Path| path.extension().is_some_and(|end| end == "csv") && path.is_file();
-    files.find_map(|(_, path)| is_csv(&path).then_some(path))
+    let entries = |one: &Path| report::entries(one).unwrap_or_default();
+    let own = entries(run);
+    let inner = own.iter().map(|(_, path)| path);
+    let inner = inner.filter_map(|path| Some(path.join(submission.file_name()?)));
+    let usual = run.join(ListPlaces::default().submission);
+    let named = inner.chain(submission.file_name().map(|name| run.join(name)));
+    let parent = submission
+        .parent()
+        .filter(|parent| *parent != Path::new(""));
+    let beside = parent.map_or(Vec::new(), |parent| entries(&run.join(parent)));
+    let others = own.iter().chain(&beside).map(|(_, path)| path.clone());
+    let is_csv =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "csv") && path.is_file();
+    std::iter::once(usual)
+        .chain(named)
+        .chain(others)
+        .find(is_csv)
 }
 
 fn subdirectories(directory: &Path) -> Result<Vec<String>, ExperimentsError> {
     let mut entries = report::entries(directory)?;
     entries.retain(|(name, path)| path.is_dir() && name.contains('_'));
     Ok(entries.into_iter().map(|(name, _)| name).collect())
+}
+
+/// Returns the subdirectories that contain a submission, but are not runs because their names contain no `_`. Returns nothing
+/// if the runs are listed in `metadata.json`.
+pub fn unnamed_runs(directory: &Path, places: &ListPlaces) -> Vec<PathBuf> {
+    if directory.join("metadata.json").exists() {
+        return Vec::new();
+    }
+    let entries = report::entries(directory).unwrap_or_default();
+    let unnamed = entries.into_iter().filter(|(name, path)| {
+        !name.contains('_') && path.is_dir() && path.join(&places.submission).exists()
+    });
+    unnamed.map(|(_, path)| path).collect()
 }
 
 fn normalized(path: &Path) -> PathBuf {
@@ -146,22 +170,48 @@ mod tests {
             std::fs::create_dir_all(at(misplaced)).unwrap();
             std::fs::write(at(misplaced).join("ok.csv"), "").unwrap();
         }
+        for (other, name) in [
+            ("c_2/output", "submission.csv"),
+            ("c_2", "data.csv"),
+            ("c_3/code", "data.csv"),
+        ] {
+            std::fs::create_dir_all(at(other)).unwrap();
+            std::fs::write(at(other).join(name), "").unwrap();
+        }
+        std::fs::create_dir_all(at("b-3/submission")).unwrap();
+        std::fs::write(at("b-3/submission/submission.csv"), "").unwrap();
+        std::fs::create_dir_all(at("logs")).unwrap();
+        let unnamed = |path: &Path| unnamed_runs(path, &ListPlaces::default());
+        assert_eq!(unnamed(dir.path()), [at("b-3")]);
         std::fs::create_dir_all(at("a_2_x/logs")).unwrap();
         std::fs::write(at("a_2_x/logs/agent.log"), "").unwrap();
         let ids = |list: &[Submission]| -> Vec<String> {
             list.iter().map(|one| one.competition_id.clone()).collect()
         };
         let by_folder = list(dir.path(), &ListPlaces::default()).unwrap();
-        assert_eq!(ids(&by_folder), ["a", "b", "b", "c"]);
+        assert_eq!(ids(&by_folder), ["a", "b", "b", "c", "c", "c"]);
         let misplaced: Vec<_> = by_folder.iter().map(|one| one.misplaced.clone()).collect();
-        let expected = ["b_2/submission/ok.csv", "c_1/ok.csv"].map(|name| Some(at(name)));
+        let expected = [
+            "b_2/submission/ok.csv",
+            "c_1/ok.csv",
+            "c_2/output/submission.csv",
+        ];
         assert_eq!(misplaced[..2], [None, None]);
-        assert_eq!(misplaced[2..], expected);
+        assert_eq!(misplaced[2..5], expected.map(|name| Some(at(name))));
+        assert_eq!(misplaced[5], None);
+        let elsewhere = ListPlaces {
+            submission: "output/x.csv".into(),
+            ..ListPlaces::default()
+        };
+        let found = list(dir.path(), &elsewhere).unwrap();
+        let usual = at("b_1/submission/submission.csv");
+        assert_eq!(found[1].misplaced, Some(usual));
         std::fs::write(
             at("metadata.json"),
             r#"{"run_group": "g", "runs": {"b_1": {"success": true}, "a_2_x": {}, "gone_3": {}}}"#,
         )
         .unwrap();
+        assert_eq!(unnamed(dir.path()), Vec::<PathBuf>::new());
         for path in [dir.path().to_owned(), at("metadata.json")] {
             let found = list(&path, &ListPlaces::default()).unwrap();
             assert_eq!(ids(&found), ["b", "a", "gone"]);

@@ -92,7 +92,7 @@ impl Fraction {
     /// reached.
     ///
     /// While the fraction does not rise, the time falls like a clock. When it has fallen to zero, the result is `None`,
-    /// because the speed so far says nothing about a step that reports no bytes.
+    /// because the time of a step that reports no bytes is unknown.
     pub fn time_left(&self) -> Option<Duration> {
         let (begun, before) = self.first?;
         let (elapsed, done) = (self.rose.duration_since(begun), self.highest - before);
