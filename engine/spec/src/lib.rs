@@ -50,11 +50,13 @@ pub use pack::{
     BUILT_IN_PACK, CompetitionFacts, CompetitionId, Day, Pack, PackLayout, check_pack_name,
     read_pack,
 };
-pub use paths::{FILE_COLUMNS, FilePattern, path_glob, split_source};
+pub use paths::{FILE_COLUMNS, FilePattern, path_glob, path_part, split_source, without_extension};
 pub use query::{RESERVED_ROW, is_row};
 pub use text::diagnostic::{self, Diagnostic, Diagnostics, Severity, SourceFile, Span};
 pub use text::short::{joined, one_line, shortened};
-pub use text::suggest::{alternatives, construct, is_typing_error, list_names, nearest};
+pub use text::suggest::{
+    alternatives, construct, decimal_comma, is_typing_error, list_names, nearest,
+};
 pub use text::yaml::{self, help_if_cut};
 pub use variant::{
     BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,

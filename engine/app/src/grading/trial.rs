@@ -10,7 +10,7 @@ use prep_grade::metrics::{Direction, QueryFailure};
 use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::model::{Grade, Output, Spanned};
-use prep_spec::{Pipeline, SourceFile, Span, joined};
+use prep_spec::{Pipeline, SourceFile, Span, decimal_comma, joined};
 use prep_steps::{Trial, TrialError};
 use serde_json::{Value, json};
 
@@ -361,6 +361,16 @@ fn help_of_misfit(refusal: &Refusal, answers: &Frame) -> String {
     let column = column.and_then(|name| answers.column(name));
     let texts = column.map(|column| (0..answers.rows).map(|row| column.text(row)));
     let different: BTreeSet<_> = texts.into_iter().flatten().collect();
+    let decimals = column.and_then(|column| {
+        let mut texts = different.iter().flatten();
+        let query = texts.find_map(|text| decimal_comma(&column.name, text))?;
+        Some(format!("{query} AS \"{}\"", column.name))
+    });
+    if let Some(query) = decimals {
+        return format!(
+            "convert the decimal commas in the query of the answers, for example `{query}`, or choose another metric"
+        );
+    }
     match (column, different.last()) {
         (Some(_), _) if refusal.row.is_none() && different.len() == 1 => {
             "use `stratify` or a larger `test_size` in the split, correct the output that contains the answers, or choose another metric".to_owned()

@@ -56,6 +56,36 @@ pub fn split_source(path: &str) -> (Option<&str>, &str) {
     }
 }
 
+/// Returns the part of a path that is the cell of the column `column` in a table of files: `dir`, `folder`, `name`, `stem` or
+/// `ext`. For other columns, returns the path.
+pub fn path_part<'a>(path: &'a str, column: &str) -> &'a str {
+    let (dir, name) = path
+        .rsplit_once('/')
+        .unwrap_or_else(|| ("", split_source(path).1));
+    // As in Python's pathlib, neither a leading nor a trailing dot starts an extension.
+    let (stem, ext) = match name.rfind('.') {
+        Some(dot) if dot > 0 && dot + 1 < name.len() => (&name[..dot], &name[dot + 1..]),
+        _ => (name, ""),
+    };
+    match column {
+        "dir" => dir,
+        "folder" => dir
+            .rsplit('/')
+            .next()
+            .map_or(dir, |last| split_source(last).1),
+        "name" => name,
+        "stem" => stem,
+        "ext" => ext,
+        _ => path,
+    }
+}
+
+/// Returns a path without the extension of its last part and the dot before it.
+pub fn without_extension(path: &str) -> &str {
+    let removed = path_part(path, "name").len() - path_part(path, "stem").len();
+    &path[..path.len() - removed]
+}
+
 /// Returns whether a name consists of lower-case letters, digits and `_`, and does not begin with a digit.
 pub fn is_name(text: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -65,7 +95,7 @@ pub fn is_name(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{fault, split_source};
+    use super::{fault, path_part, split_source, without_extension};
 
     #[test]
     fn paths_inside_their_directory_are_accepted() {
@@ -106,6 +136,35 @@ mod tests {
             (":x", None, ":x"),
         ] {
             assert_eq!(split_source(path), (source, inner));
+        }
+    }
+
+    #[test]
+    fn path_parts_match_pathlib() {
+        for (path, expected) in [
+            ("a/b/c.tar.gz", ["a/b", "b", "c.tar.gz", "c.tar", "gz"]),
+            ("a.b/c", ["a.b", "a.b", "c", "c", ""]),
+            ("c", ["", "", "c", "c", ""]),
+            ("more:c.d", ["", "", "c.d", "c", "d"]),
+            ("more:a/c", ["more:a", "a", "c", "c", ""]),
+            ("a/.hidden", ["a", "a", ".hidden", ".hidden", ""]),
+            ("a/x.", ["a", "a", "x.", "x.", ""]),
+        ] {
+            let columns = ["dir", "folder", "name", "stem", "ext"];
+            assert_eq!(columns.map(|column| path_part(path, column)), expected);
+        }
+    }
+
+    #[test]
+    fn only_the_extension_of_the_name_is_removed() {
+        for (path, expected) in [
+            ("a/b.jpg", "a/b"),
+            ("a.b/c", "a.b/c"),
+            ("more:c.d", "more:c"),
+            (".hidden", ".hidden"),
+            ("a/x.tar.gz", "a/x.tar"),
+        ] {
+            assert_eq!(without_extension(path), expected);
         }
     }
 }

@@ -51,6 +51,20 @@ pub fn construct(function: &str) -> Option<String> {
     })
 }
 
+/// If `cell` is a number with a decimal comma, such as `1.234,5`, returns the SQL expression that converts the cells of the
+/// column `name`.
+pub fn decimal_comma(name: &str, cell: &str) -> Option<String> {
+    let number = cell.replace('.', "").replacen(',', ".", 1);
+    let is_number = cell.contains(',') && cell.rfind('.') <= cell.find(',');
+    let name = format!("\"{}\"", name.replace('"', "\"\""));
+    let without_dots = match cell.contains('.') {
+        true => format!("replace({name}, '.', '')"),
+        false => name,
+    };
+    (is_number && number.parse::<f64>().is_ok())
+        .then(|| format!("CAST(replace({without_dots}, ',', '.') AS DOUBLE)"))
+}
+
 /// Words longer than this are not compared, because they are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
@@ -199,5 +213,22 @@ mod tests {
         let long = "x".repeat(1 << 24);
         assert_eq!(nearest(&long, [long.as_str(), "x"]), None);
         assert_eq!(nearest("x1", [long.as_str(), "x2"]), Some("x2"));
+    }
+
+    #[test]
+    fn decimal_commas_are_recognized() {
+        let plain = "CAST(replace(\"x\", ',', '.') AS DOUBLE)";
+        let dots = "CAST(replace(replace(\"x\", '.', ''), ',', '.') AS DOUBLE)";
+        for (cell, expected) in [
+            ("1000,00", Some(plain)),
+            ("-0,5", Some(plain)),
+            ("1.234,50", Some(dots)),
+            ("1,234.50", None),
+            ("1,2,3", None),
+            ("12", None),
+            ("a,b", None),
+        ] {
+            assert_eq!(decimal_comma("x", cell).as_deref(), expected, "{cell}");
+        }
     }
 }

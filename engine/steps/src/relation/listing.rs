@@ -8,7 +8,7 @@ use arrow::datatypes::DataType;
 use prep_cache::Digest;
 use prep_core::{Context, Inputs, StepError};
 use prep_formats::pandas::{ColumnType, Schema, arrow_type};
-use prep_spec::{FILE_COLUMNS, FilePattern, path_glob, split_source};
+use prep_spec::{FILE_COLUMNS, FilePattern, path_glob, path_part, split_source};
 use prep_sql::{Relation, RelationBatch, RelationBatches, RelationColumn};
 use regex::bytes::{Regex, RegexBuilder};
 
@@ -93,7 +93,7 @@ impl ListingRelation {
             "path" => texts(entries, |path| self.pattern.below(path)),
             _ => match column.checked_sub(FILE_COLUMNS.len()) {
                 Some(number) => texts(entries, |path| self.parts.part(path, number)),
-                None => texts(entries, |path| part(path, name)),
+                None => texts(entries, |path| path_part(path, name)),
             },
         }
     }
@@ -138,29 +138,6 @@ impl Relation for ListingRelation {
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         self.chosen.origins(first, len)
-    }
-}
-
-/// Returns the part of a path that is the cell of the column `column`.
-pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
-    let (dir, name) = path
-        .rsplit_once('/')
-        .unwrap_or_else(|| ("", split_source(path).1));
-    // As in Python's pathlib, neither a leading nor a trailing dot starts an extension.
-    let (stem, ext) = match name.rfind('.') {
-        Some(dot) if dot > 0 && dot + 1 < name.len() => (&name[..dot], &name[dot + 1..]),
-        _ => (name, ""),
-    };
-    match column {
-        "dir" => dir,
-        "folder" => dir
-            .rsplit('/')
-            .next()
-            .map_or(dir, |last| split_source(last).1),
-        "name" => name,
-        "stem" => stem,
-        "ext" => ext,
-        _ => path,
     }
 }
 
@@ -241,26 +218,6 @@ impl NamedParts {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    #[test]
-    fn path_parts_match_pathlib() {
-        let parts =
-            |path| ["dir", "folder", "name", "stem", "ext"].map(|column| part(path, column));
-        assert_eq!(
-            parts("a/b/c.tar.gz"),
-            ["a/b", "b", "c.tar.gz", "c.tar", "gz"]
-        );
-        assert_eq!(parts("c"), ["", "", "c", "c", ""]);
-        assert_eq!(parts("more:c.d"), ["", "", "c.d", "c", "d"]);
-        assert_eq!(parts("more:a/c"), ["more:a", "a", "c", "c", ""]);
-        assert_eq!(parts("a/.hidden"), ["a", "a", ".hidden", ".hidden", ""]);
-        assert_eq!(parts("a/x."), ["a", "a", "x.", "x.", ""]);
-    }
-}
-
-#[cfg(test)]
-mod named_parts_tests {
     use super::*;
 
     #[test]

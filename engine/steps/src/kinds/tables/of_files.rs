@@ -11,6 +11,7 @@ use prep_formats::pandas::ColumnType;
 use prep_formats::png::decode_grey;
 use prep_formats::zip::MemberInflater;
 use prep_spec::model::ColumnKind;
+use prep_spec::path_part;
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
 use serde_json::Value::Null;
 use thiserror::Error;
@@ -18,7 +19,6 @@ use thiserror::Error;
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
 use crate::limits::{limits, undecodable_file};
-use crate::relation::part;
 use crate::value::{OpenContent, TableWriter, column};
 
 /// Bytes that are read at once.
@@ -286,7 +286,7 @@ fn push_pixels(
     opened.read_into(inflater, bytes)?;
     let image = decode_grey(bytes, &limits(table.context))
         .map_err(|cause| undecodable_file(file, cause))?;
-    let stem = part(file, "stem");
+    let stem = path_part(file, "stem");
     let width = image.width.max(1) as usize;
     for (row, line) in image.pixels.chunks(width).enumerate() {
         for (col, grey) in line.iter().enumerate() {
@@ -352,7 +352,7 @@ fn push_lines(
         number += 1;
         let cells = table.cells();
         cells.text(file);
-        cells.text(part(file, "stem"));
+        cells.text(path_part(file, "stem"));
         cells.integer(number);
         cells.text(line);
         table.context.progress.add_bytes(line.len() as u64 + 1);

@@ -24,7 +24,7 @@ use prep_spec::model::{Column, ColumnKind, Declaration};
 use prep_spec::words::{
     CellContent, KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey, Word,
 };
-use prep_spec::{Diagnostic, alternatives, shortened};
+use prep_spec::{Diagnostic, alternatives, decimal_comma, shortened};
 use prep_sql::RECORD_COLUMN;
 use thiserror::Error;
 
@@ -313,8 +313,8 @@ enum ReadError {
         found: &'static str,
     },
     #[error(
-        "`{path}`: column `{column}` is declared {declared}, but row {} (byte {}) {}; correct the file, or declare the column {other}",
-        .mismatch.row, .mismatch.offset, describe_cell(.mismatch)
+        "`{path}`: column `{column}` is declared {declared}, but row {} (byte {}) {}; correct the file, or declare the column {other}{}",
+        .mismatch.row, .mismatch.offset, describe_cell(.mismatch), conversion(.column, .mismatch)
     )]
     OtherCell {
         path: String,
@@ -391,6 +391,14 @@ fn describe_cell(mismatch: &TypeMismatch) -> String {
         "" => "is empty".to_owned(),
         cell => format!("contains `{}`", shortened(cell, MAX_SHOWN_CHARACTERS)),
     }
+}
+
+/// Returns how a query converts the column, as the end of a message, if the cell is a number with a decimal comma.
+fn conversion(column: &str, mismatch: &TypeMismatch) -> String {
+    let query = decimal_comma(column, &mismatch.cell);
+    query.map_or_else(String::new, |query| {
+        format!(" and convert it in a query with `{query}`")
+    })
 }
 
 /// Returns the column in which the values of a declared column are stored.
