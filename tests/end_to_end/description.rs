@@ -108,6 +108,72 @@ fn description_contains_files_and_classes() {
     assert!(public.join(format!("images/test/{id}.jpg")).is_file());
 }
 
+/// The description names the label whose probability is predicted. It explains converted labels, lists of labels, and rows
+/// without a file.
+#[test]
+fn description_explains_labels_and_missing_files() {
+    let sandbox = Sandbox::new();
+    let rows = (0..60).map(|at| {
+        let tags = ["red", "red | blue", "blue"][at % 3];
+        format!("p{at}.jpg,{},{tags}\n", ["nein", "ja"][at % 2])
+    });
+    let labels = format!("photo,bestanden,tags\n{}", rows.collect::<String>());
+    let photos = (0..60).filter(|at| at % 20 != 7);
+    let archive = photos.fold(Archive::new().file("labels.csv", labels), |archive, at| {
+        archive.file(&format!("images/p{at}.jpg"), format!("photo {at}"))
+    });
+    sandbox.bundle("exam", &archive.bytes());
+    let new = "pipeline new exam --source source -o pipelines --target";
+    let (yes, lists) = ("bestanden", "tags");
+    for (target, metric, edit, parts) in [
+        (
+            yes,
+            "roc_auc",
+            ["", ""],
+            &[
+                "\n- A higher number means that `nein` is more probable. Only the order of the numbers matters.\n",
+                "; 3 rows of `train.csv` have no file\n",
+            ][..],
+        ),
+        (
+            yes,
+            "roc_auc",
+            [
+                "SELECT photo, bestanden FROM",
+                "SELECT photo, bestanden = 'ja' AS bestanden FROM",
+            ],
+            &[
+                "\n- A higher number means that `True` is more probable.",
+                "\n- In `train.csv`, the values of the column `bestanden` are `ja`, `nein`.\n",
+                "\n- In the answers, the values of the column `bestanden` are `False`, `True`, computed as `bestanden = 'ja'`.\n",
+            ],
+        ),
+        (
+            lists,
+            "roc_auc",
+            ["", ""],
+            &[
+                "\n- A higher number means that `1` is more probable.",
+                "\n- In `train.csv`, each cell of the column `tags` lists the labels of its row, for example `red | blue`.\n",
+            ],
+        ),
+    ] {
+        let _ = fs::remove_dir_all(sandbox.path("pipelines/exam"));
+        let arguments = format!("{new} {target} --metric {metric}");
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        sandbox.prep(&arguments).code(0);
+        let path = sandbox.path("pipelines/exam/pipeline.yaml");
+        let text = fs::read_to_string(&path).unwrap().replace(edit[0], edit[1]);
+        fs::write(&path, text).unwrap();
+        sandbox.run_and_count_steps("exam");
+        let text = sandbox.prepared("exam").join("public/description.md");
+        let text = fs::read_to_string(text).unwrap();
+        for part in parts {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+}
+
 /// Harnesses overwrite the description with their own text.
 #[test]
 fn overwriting_the_description_does_not_change_the_cache() {

@@ -26,8 +26,13 @@ impl Grader {
                 "The metric requires {cell} in every cell of {columns}."
             ))
         });
-        let meaning = metric.metric.meaning().map(str::to_owned);
-        rules.chain(of_metric).chain(meaning).collect()
+        rules.chain(of_metric).collect()
+    }
+
+    /// Returns a sentence about the meaning of the numbers in a submission, if they are not predictions of the true values.
+    /// `{label}` stands for the larger of two labels.
+    pub fn meaning(&self) -> Option<&'static str> {
+        self.spec.metric.metric.meaning()
     }
 
     /// Describes the metric: its name, meaning, parameters, scale and direction. If the metric is a query, adds the text of
@@ -280,7 +285,7 @@ mod tests {
         for (metric, expected) in [
             (
                 json!({ "log_loss": "a" }),
-                "Each number is the probability of the larger of the two labels",
+                "Each number is the probability of {label}",
             ),
             (
                 json!({ "log_loss": ["a", "b"] }),
@@ -288,16 +293,15 @@ mod tests {
             ),
             (
                 json!({ "roc_auc": "a" }),
-                "A higher number means that the larger of the two labels",
+                "A higher number means that {label}",
             ),
             (
                 json!({ "f1": { "columns": ["a", "b"], "average": "macro" } }),
                 "1 means that the row has the label of the column",
             ),
         ] {
-            let sentences = grader(json!([]), metric).requirements();
-            let last = sentences.last().unwrap();
-            assert!(last.starts_with(expected), "{last}");
+            let meaning = grader(json!([]), metric).meaning().unwrap();
+            assert!(meaning.starts_with(expected), "{meaning}");
         }
         let scaled = json!({ "metric": { "accuracy": "a" }, "scale": 100 });
         let text = Grader::parse(&scaled).unwrap().description_of_metric();

@@ -554,10 +554,17 @@ impl Builder<'_> {
                     .any(|(name, _)| *name == path)
                     .then_some((path, inside))
             });
+        let facts = self.options.submissions.as_ref();
+        let answers = grade
+            .filter(|_| facts.is_some_and(SubmissionFacts::needs_answers))
+            .map(|grade| grade.value.answers.value.clone())
+            .filter(|path| inputs.iter().any(|(name, _)| name == path))
+            .map(|path| (path.clone(), path));
         let described: BTreeSet<&String> = public
             .iter()
+            .chain(&sample)
+            .chain(&answers)
             .map(|(name, _)| name)
-            .chain(sample.iter().map(|(name, _)| name))
             .collect();
         let step_inputs: StepInputs = inputs
             .iter()
@@ -576,6 +583,7 @@ impl Builder<'_> {
             submissions: self.options.submissions.clone(),
             outputs: public,
             sample,
+            answers,
         };
         let port = self.step(DESCRIPTION_STEP, step.step(), step_inputs)?;
         let path = "public/description.md".to_owned();

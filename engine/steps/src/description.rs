@@ -10,7 +10,7 @@ use std::io::Read as _;
 use prep_cache::Stored;
 use prep_core::{Context, FileValue, Inputs, StepError, Value, units};
 use prep_formats::pandas::{CellValue, Frame, ReadOptions, read_frame};
-use prep_spec::joined;
+use prep_spec::{joined, path_part, without_extension};
 use serde::Serialize;
 
 use crate::kinds::FunctionStep;
@@ -34,18 +34,35 @@ const MAX_VALUES_BYTES: usize = 8 << 20;
 const MAX_VALUES: usize = 24;
 const MAX_VALUE_BYTES: usize = 60;
 
+/// Stands for a label in [`SubmissionFacts::meaning`].
+const LABEL: &str = "{label}";
+/// Replaces [`LABEL`] if the answers do not have exactly two labels.
+const LARGER_LABEL: &str = "the larger of the two labels (1, if the labels are 0 and 1)";
+
 /// Facts about submissions, for participants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SubmissionFacts {
     /// Sentences about the rules.
     pub requirements: Vec<String>,
+    /// A sentence about the numbers in a submission. `{label}` stands for the label whose probability they are.
+    pub meaning: Option<String>,
     /// The columns with true values, if the section `grade` names them.
     pub graded: Vec<String>,
+    /// The SQL expressions with which the query of the answers computes graded columns.
+    pub computed: BTreeMap<String, String>,
     /// The columns that identify rows.
     pub ids: Vec<String>,
 }
 
-/// The first rows of a public table.
+impl SubmissionFacts {
+    /// Returns whether the description depends on the values of the answers.
+    pub(crate) fn needs_answers(&self) -> bool {
+        let names_label = |meaning: &String| meaning.contains(LABEL);
+        !self.computed.is_empty() || self.meaning.as_ref().is_some_and(names_label)
+    }
+}
+
+/// The first rows of a table.
 struct PublicTable<'a> {
     path: &'a str,
     frame: Frame,
@@ -63,6 +80,8 @@ pub(crate) struct Description {
     pub outputs: Vec<(String, String)>,
     /// Name of the input with the sample submission, and its path below `public` or `private`.
     pub sample: Option<(String, String)>,
+    /// Name of the input with the answers, and its path.
+    pub answers: Option<(String, String)>,
 }
 
 impl Description {
@@ -79,7 +98,7 @@ impl Description {
             params["submissions"] = serde_json::json!(facts);
         }
         // Without these facts, the text is the same as that of version 1.
-        let version = if self.submissions.is_some() { 3 } else { 1 };
+        let version = if self.submissions.is_some() { 4 } else { 1 };
         let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
         FunctionStep::new("description", version, params, run)
     }
@@ -90,12 +109,14 @@ impl Description {
         }
         let mut text = self.prose.trim_end().to_owned();
         text.push_str("\n\n## Files\n\n");
-        let tables = self.tables(context, inputs)?;
+        let tables = self.tables_of(context, inputs, &self.outputs)?;
         for (name, path) in &self.outputs {
             self.push_file(context, inputs, name, path, &tables, &mut text)?;
         }
         if let Some((name, path)) = &self.sample {
-            self.push_submission(context, inputs, name, path, &tables, &mut text)?;
+            let answers = self.tables_of(context, inputs, self.answers.as_slice())?;
+            let rules = self.rules(&tables, answers.first());
+            self.push_submission(context, inputs, name, path, rules, &mut text)?;
         }
         if let Some(metric) = &self.metric {
             text.push_str("\n## Metric\n\n");
@@ -113,25 +134,27 @@ impl Description {
         Ok(FileValue::stored(stored).into_value())
     }
 
-    /// Reads the public tables in CSV files. A graded column is read entirely. If the bytes of the description are published,
-    /// reads no table.
-    fn tables(
+    /// Reads those of the `outputs` that are CSV files. Graded columns and identifiers are read entirely. If the bytes of the
+    /// description are published, reads no table.
+    fn tables_of<'t>(
         &self,
         context: &Context,
         inputs: &Inputs,
-    ) -> Result<Vec<PublicTable<'_>>, StepError> {
+        outputs: &'t [(String, String)],
+    ) -> Result<Vec<PublicTable<'t>>, StepError> {
         let mut tables = Vec::new();
         let Some(facts) = &self.submissions else {
             return Ok(tables);
         };
-        for (name, path) in &self.outputs {
+        for (name, path) in outputs {
             let value = input(inputs, name)?;
             let file = FileValue::from_value(value);
             let Some(file) = file.ok().filter(|_| path.ends_with(".csv")) else {
                 continue;
             };
-            let is_graded = file.columns.iter().any(|name| facts.graded.contains(name));
-            let max = match is_graded && file.bytes <= MAX_VALUES_BYTES as u64 {
+            let is_compared = |name| facts.graded.contains(name) || facts.ids.contains(name);
+            let is_compared = file.columns.iter().any(is_compared);
+            let max = match is_compared && file.bytes <= MAX_VALUES_BYTES as u64 {
                 true => MAX_VALUES_BYTES,
                 false => FIRST_ROWS_BYTES,
             };
@@ -155,50 +178,61 @@ impl Description {
         Ok(tables)
     }
 
-    /// Returns a sentence with the path of the file that belongs to a row of a table. `directory` is the path of the tree.
+    /// Returns the end of a sentence about a directory: which file belongs to a row of a table, and how many rows have no file.
+    /// `directory` is the path of the tree. Numbers and words may equal names of files by chance, so only identifiers name
+    /// files without their suffix.
     fn example(&self, tables: &[PublicTable<'_>], directory: &str, tree: &Tree) -> Option<String> {
         let ids = self.submissions.as_ref().map(|facts| &facts.ids)?;
-        let names = tree.files().map(|file| last_part(file.path()));
-        let names: HashSet<&str> = names.flat_map(|name| [name, stem(name)]).collect();
-        tables.iter().find_map(|table| {
-            table.frame.columns.iter().find_map(|column| {
-                let cells = texts(&table.frame, &column.name)?;
-                let cells: Vec<&str> = cells.into_iter().take(COMPARED_ROWS).collect();
-                // Most columns contain no names of files, so the search below is rare.
-                if !cells.iter().all(|cell| names.contains(last_part(cell))) {
-                    return None;
-                }
-                let is_id = ids.contains(&column.name);
-                let (cell, file) = (cells.first()?, named_file(tree, &cells, is_id)?);
-                Some(format!(
-                    "; for example, `{directory}{file}` belongs to the row of `{}` with the `{}` `{cell}`",
-                    table.path, column.name
-                ))
+        ["name", "stem"].into_iter().find_map(|part| {
+            let names = tree.files().map(|file| path_part(file.path(), part));
+            let names: HashSet<&str> = names.collect();
+            let is_named = |cell: &&str| names.contains(path_part(cell, "name"));
+            tables.iter().find_map(|table| {
+                let mut columns = table.frame.columns.iter().map(|column| &column.name);
+                columns.find_map(|column| {
+                    let cells = texts(&table.frame, column)?;
+                    let first = cells.iter().copied().take(COMPARED_ROWS);
+                    let first: Vec<&str> = first.filter(is_named).collect();
+                    // Most columns contain no names of files, so the search below is rare.
+                    let is_most = first.len() * 2 > cells.len().min(COMPARED_ROWS);
+                    if !is_most || (part == "stem" && !ids.contains(column)) {
+                        return None;
+                    }
+                    let (path, cell) = (table.path, first.first()?);
+                    let file = named_file(tree, &first, part == "stem")?;
+                    let missing = cells.iter().filter(|cell| !is_named(cell)).count();
+                    let missing = match missing {
+                        0 => String::new(),
+                        _ if !table.is_entire => String::new(),
+                        1 => format!("; 1 row of `{path}` has no file"),
+                        many => format!("; {many} rows of `{path}` have no file"),
+                    };
+                    Some(format!(
+                        "; for example, `{directory}{file}` belongs to the row of `{path}` with the `{column}` `{cell}`{missing}"
+                    ))
+                })
             })
         })
     }
 
-    /// Returns sentences about the values of the graded columns in the public tables, without the sample submission.
+    /// Returns the public tables without the sample submission.
+    fn data<'t>(&self, tables: &'t [PublicTable<'t>]) -> impl Iterator<Item = &'t PublicTable<'t>> {
+        let sample = self.sample.as_ref().map(|(_, path)| path.as_str());
+        tables
+            .iter()
+            .filter(move |table| Some(table.path) != sample)
+    }
+
+    /// Returns sentences about the values of the graded columns in the public tables.
     fn values(&self, tables: &[PublicTable<'_>]) -> Vec<String> {
         let graded = self.submissions.iter().flat_map(|facts| &facts.graded);
         let graded: Vec<&String> = graded.collect();
         let of_table = |table: &PublicTable<'_>| {
-            let mut columns: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
-            for name in graded.iter().filter(|_| table.is_entire) {
-                let values: BTreeSet<&str> = match texts(&table.frame, name) {
-                    Some(texts) => texts.into_iter().collect(),
-                    None => continue,
-                };
-                let is_short = values.iter().all(|value| value.len() <= MAX_VALUE_BYTES);
-                if is_short && (2..=MAX_VALUES).contains(&values.len()) {
-                    let mut values: Vec<&str> = values.into_iter().collect();
-                    let number = |value: &&str| value.parse().unwrap_or(f64::INFINITY);
-                    values.sort_by(|one, other| number(one).total_cmp(&number(other)));
-                    let values = values.into_iter().map(|value| format!("`{value}`"));
-                    columns
-                        .entry(values.collect())
-                        .or_default()
-                        .push(format!("`{name}`"));
+            let mut columns: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for name in &graded {
+                if let Some(values) = table.values(name) {
+                    let names = columns.entry(listed(&values)).or_default();
+                    names.push(format!("`{name}`"));
                 }
             }
             let sentences = columns.into_iter().map(|(values, names)| {
@@ -208,17 +242,78 @@ impl Description {
                     "columns"
                 };
                 let names = joined(names.into_iter(), SHOWN_COLUMNS);
-                let values = joined(values.into_iter(), MAX_VALUES);
-                format!(
-                    "In `{}`, the values of the {noun} {names} are {values}.",
-                    table.path
-                )
+                let path = table.path;
+                format!("In `{path}`, the values of the {noun} {names} are {values}.")
             });
             sentences.collect::<Vec<_>>()
         };
-        let sample = self.sample.as_ref().map(|(_, path)| path.as_str());
-        let tables = tables.iter().filter(|table| Some(table.path) != sample);
-        tables.flat_map(of_table).collect()
+        self.data(tables).flat_map(of_table).collect()
+    }
+
+    /// Returns sentences about graded columns with two labels that differ from the public ones, because the query of the
+    /// answers computes them.
+    fn conversions(&self, tables: &[PublicTable<'_>], answers: &PublicTable<'_>) -> Vec<String> {
+        let computed = self.submissions.iter().flat_map(|facts| &facts.computed);
+        let converted = computed.filter_map(|(name, expression)| {
+            // The values of other columns could reveal the answers.
+            let values = answers.values(name).filter(|values| values.len() == 2)?;
+            let mut tables = self.data(tables).filter_map(|table| table.values(name));
+            let is_other = |known: Vec<&str>| values.iter().all(|value| !known.contains(value));
+            let values = listed(&values);
+            tables.any(is_other).then(|| {
+                format!("In the answers, the values of the column `{name}` are {values}, computed as `{expression}`.")
+            })
+        });
+        converted.collect()
+    }
+
+    /// Returns sentences about columns whose cells are lists of graded columns.
+    fn label_lists(&self, tables: &[PublicTable<'_>]) -> Vec<String> {
+        let graded = self.submissions.iter().flat_map(|facts| &facts.graded);
+        let graded: HashSet<&str> = graded.map(String::as_str).collect();
+        let of_column = |path: &str, frame: &Frame, name: &str| {
+            let cells = texts(frame, name)?;
+            let longest = cells
+                .iter()
+                .copied()
+                .max_by_key(|cell| labels(cell, &graded))?;
+            let are_lists = cells.iter().all(|cell| labels(cell, &graded) > Some(0));
+            (are_lists && labels(longest, &graded) > Some(1)).then(|| {
+                format!("In `{path}`, each cell of the column `{name}` lists the labels of its row, for example `{longest}`.")
+            })
+        };
+        let tables = self.data(tables);
+        let found = tables.filter_map(|table| {
+            let mut columns = table.frame.columns.iter();
+            columns.find_map(|column| of_column(table.path, &table.frame, &column.name))
+        });
+        found.collect()
+    }
+
+    /// Returns the label whose probability a submission contains: the larger one, if all graded columns of the answers have the
+    /// same two labels.
+    fn larger_label(&self, answers: Option<&PublicTable<'_>>) -> Option<String> {
+        let graded = self.submissions.iter().flat_map(|facts| &facts.graded);
+        let pairs = graded.map(|name| answers?.values(name).filter(|values| values.len() == 2));
+        let pairs: BTreeSet<Vec<&str>> = pairs.collect::<Option<_>>()?;
+        let only = pairs.first().filter(|_| pairs.len() == 1)?;
+        Some(format!("`{}`", only.last()?))
+    }
+
+    /// Returns the rules of submissions, without the sentence about columns that are not graded.
+    fn rules(&self, tables: &[PublicTable<'_>], answers: Option<&PublicTable<'_>>) -> Vec<String> {
+        let Some(facts) = &self.submissions else {
+            return Vec::new();
+        };
+        let label = self.larger_label(answers);
+        let label = label.unwrap_or_else(|| LARGER_LABEL.to_owned());
+        let meaning = facts.meaning.iter();
+        let meaning = meaning.map(|meaning| meaning.replace(LABEL, &label));
+        let mut rules: Vec<String> = facts.requirements.iter().cloned().chain(meaning).collect();
+        rules.extend(self.values(tables));
+        rules.extend(answers.map_or_else(Vec::new, |answers| self.conversions(tables, answers)));
+        rules.extend(self.label_lists(tables));
+        rules
     }
 
     /// Appends a list item with the path of an output, and its rows, columns or number of files.
@@ -271,7 +366,7 @@ impl Description {
         inputs: &Inputs,
         name: &str,
         path: &str,
-        tables: &[PublicTable<'_>],
+        mut rules: Vec<String>,
         text: &mut String,
     ) -> Result<(), StepError> {
         let value = input(inputs, name)?;
@@ -302,7 +397,6 @@ impl Description {
         let is_compared = |name: &&String| facts.ids.contains(name) || facts.graded.contains(name);
         let columns = file.iter().flat_map(|file| &file.columns);
         let others: Vec<_> = columns.filter(|name| !is_compared(name)).collect();
-        let mut rules = facts.requirements.clone();
         if !others.is_empty() && !facts.graded.is_empty() {
             let (noun, verb) = match others.len() {
                 1 => ("column", "is"),
@@ -313,11 +407,47 @@ impl Description {
             let names = joined(names.into_iter(), SHOWN_COLUMNS);
             rules.push(format!("The {noun} {names} {verb} not graded."));
         }
-        rules.extend(self.values(tables));
         if !rules.is_empty() {
             let _ = writeln!(text, "\nThese rules apply:\n\n- {}", rules.join("\n- "));
         }
         Ok(())
+    }
+}
+
+impl PublicTable<'_> {
+    /// Returns the different values of a column, in order, if there are few and short ones, and if the table is read entirely.
+    fn values(&self, name: &str) -> Option<Vec<&str>> {
+        let values = texts(&self.frame, name).filter(|_| self.is_entire)?;
+        let values: BTreeSet<&str> = values.into_iter().collect();
+        let is_short = values.iter().all(|value| value.len() <= MAX_VALUE_BYTES);
+        let mut values: Vec<&str> = values.into_iter().collect();
+        let number = |value: &&str| value.parse().unwrap_or(f64::INFINITY);
+        values.sort_by(|one, other| number(one).total_cmp(&number(other)));
+        (is_short && (2..=MAX_VALUES).contains(&values.len())).then_some(values)
+    }
+}
+
+fn listed(values: &[&str]) -> String {
+    let values = values.iter().map(|value| format!("`{value}`"));
+    joined(values.collect::<Vec<_>>().into_iter(), MAX_VALUES)
+}
+
+/// Returns the number of labels in a cell such as `a | b`, `a,b` or `['a', 'b']`. Returns `None` if the cell contains other
+/// texts.
+fn labels(cell: &str, known: &HashSet<&str>) -> Option<usize> {
+    let cell = cell.trim_matches(['[', ']']);
+    let count = |separator: &[char]| {
+        let parts = cell.split(separator);
+        let mut parts = parts.map(|part| part.trim().trim_matches(['\'', '"']));
+        let parts: Option<Vec<&str>> = parts
+            .by_ref()
+            .map(|part| known.get(part).copied())
+            .collect();
+        parts.map(|parts| parts.len())
+    };
+    match cell {
+        "" => Some(0),
+        _ => count(&[',', '|', ';']).or_else(|| count(&[' '])),
     }
 }
 
@@ -332,21 +462,14 @@ fn texts<'f>(frame: &'f Frame, name: &str) -> Option<Vec<&'f str>> {
 }
 
 /// Returns the path of the file that the first cell names. Each cell must name exactly one file of the tree: by the end of its
-/// path, or else by its name, with or without the suffix of the file. Numbers and words may equal names of files by chance.
-/// Therefore a name without its suffix counts only in a column of identifiers (`is_id`).
-fn named_file<'t>(tree: &'t Tree, cells: &[&str], is_id: bool) -> Option<&'t str> {
-    let ways = [
-        (false, is_end as fn(&str, &str) -> bool),
-        (false, has_equal_name),
-        (true, is_end),
-        (true, has_equal_name),
-    ];
-    let mut ways = ways.into_iter().filter(|(is_stem, _)| is_id || !is_stem);
-    ways.find_map(|(is_stem, is_match)| {
+/// path, or else by its name. If `is_stem`, cells name files without their suffix.
+fn named_file<'t>(tree: &'t Tree, cells: &[&str], is_stem: bool) -> Option<&'t str> {
+    let ways = [is_end as fn(&str, &str) -> bool, has_equal_name];
+    ways.into_iter().find_map(|is_match| {
         let only = |cell: &&str| {
             let files = tree.files().map(|file| file.path());
             let mut files = files.filter(|path| match is_stem {
-                true => is_match(stem(path), cell),
+                true => is_match(without_extension(path), cell),
                 false => is_match(path, cell),
             });
             files.next().filter(|_| files.next().is_none())
@@ -363,15 +486,7 @@ fn is_end(one: &str, other: &str) -> bool {
 }
 
 fn has_equal_name(one: &str, other: &str) -> bool {
-    last_part(one) == last_part(other)
-}
-
-fn last_part(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
-fn stem(path: &str) -> &str {
-    path.rsplit_once('.').map_or(path, |(stem, _)| stem)
+    path_part(one, "name") == path_part(other, "name")
 }
 
 fn is_json_lines(path: &str) -> bool {
@@ -406,6 +521,23 @@ fn head(context: &Context, value: &Value, max: usize) -> Result<(Vec<u8>, bool),
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_labels_are_recognized() {
+        let known = HashSet::from(["a", "b"]);
+        for (cell, expected) in [
+            ("a", Some(1)),
+            ("a | b", Some(2)),
+            ("a,b", Some(2)),
+            ("b a", Some(2)),
+            ("['a', 'b']", Some(2)),
+            ("[]", Some(0)),
+            ("a,c", None),
+            ("text", None),
+        ] {
+            assert_eq!(labels(cell, &known), expected, "{cell}");
+        }
+    }
 
     #[test]
     fn the_fields_of_json_lines_are_those_of_the_first_line() {

@@ -248,9 +248,14 @@ impl Competition {
         };
         if !is_published {
             let ids = grader.identifiers().into_iter();
+            let graded = grader.true_columns(None);
+            let mut computed = self.computed_answers();
+            computed.retain(|name, _| graded.contains(name));
             let facts = SubmissionFacts {
                 requirements: grader.requirements(),
-                graded: grader.true_columns(None),
+                meaning: grader.meaning().map(str::to_owned),
+                computed,
+                graded,
                 ids: ids.map(str::to_owned).collect(),
             };
             return (Some(grader.description_of_metric()), Some(facts));
@@ -265,6 +270,16 @@ impl Competition {
             Some(format!("`{name}`: {summary} {better} is better.")),
             None,
         )
+    }
+
+    /// Returns the columns that the query of the answers computes, with their SQL expressions.
+    fn computed_answers(&self) -> BTreeMap<String, String> {
+        let grade = self.pipeline.grade.as_ref();
+        let answers = grade.and_then(|grade| grade.value.answers.value.strip_prefix("private/"));
+        let mut outputs = self.pipeline.private.iter();
+        let output = outputs.find(|output| Some(output.path.value.as_str()) == answers);
+        let query = output.and_then(|output| output.declaration.rows_query());
+        query.map_or_else(BTreeMap::new, |query| query.tree().computed_items())
     }
 
     /// Returns the outputs for which no checksum is published.

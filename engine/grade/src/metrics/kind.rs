@@ -98,6 +98,7 @@ pub trait Metric: fmt::Debug + Send + Sync {
     }
 
     /// Returns a sentence about the meaning of the numbers in a submission, if they are not predictions of the true values.
+    /// `{label}` stands for the larger of two labels.
     fn meaning(&self) -> Option<&'static str> {
         None
     }
@@ -401,10 +402,10 @@ pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
 /// See [`Metric::cell`].
 pub(super) const FINITE: &str = "a finite number";
 /// See [`Metric::meaning`].
-pub(super) const SCORE: &str = "A higher number means that the larger of the two labels (1, if the labels are 0 and 1) is more \
-                                probable. Only the order of the numbers matters.";
+pub(super) const SCORE: &str =
+    "A higher number means that {label} is more probable. Only the order of the numbers matters.";
 /// See [`Metric::meaning`].
-pub(super) const PROBABILITY: &str = "Each number is the probability of the larger of the two labels (1, if the labels are 0 and 1).";
+pub(super) const PROBABILITY: &str = "Each number is the probability of {label}.";
 /// See [`Metric::meaning`].
 pub(super) const CLASS_PROBABILITY: &str =
     "Each number is the probability that the row belongs to the class of the column.";

@@ -1,6 +1,6 @@
 //! Visits the nodes of a syntax tree, and computes properties of the tree.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use super::functions::is_row_function;
@@ -229,6 +229,22 @@ impl QueryTree {
             Item::Wildcard(_) => None,
         });
         names.collect()
+    }
+
+    /// Returns the named columns of the first SELECT that are not only selected, with their SQL expressions.
+    pub fn computed_items(&self) -> BTreeMap<String, String> {
+        let items = self
+            .body
+            .first_select()
+            .into_iter()
+            .flat_map(|select| &select.items);
+        let items = items.filter_map(|item| match item {
+            Item::Expr { expr, name } if !matches!(expr.kind, ExprKind::Column { .. }) => {
+                Some((name.as_ref()?.text.clone(), expr.to_string()))
+            }
+            _ => None,
+        });
+        items.collect()
     }
 
     /// Returns the names of the columns with which the query computes. Columns that are only selected are left out.

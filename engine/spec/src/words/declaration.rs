@@ -236,6 +236,15 @@ impl Declaration {
         }
     }
 
+    /// Returns the query that produces the rows of an output.
+    pub fn rows_query(&self) -> Option<&Query> {
+        let mut settings = self.settings();
+        settings.find_map(|(key, setting)| match (&key.value, &setting.value) {
+            (KeyType::Rows, Setting::Query(query)) => Some(query),
+            _ => None,
+        })
+    }
+
     /// Returns an integer.
     pub fn natural(&self, key: &str) -> Option<u64> {
         match self.get(key)?.value {

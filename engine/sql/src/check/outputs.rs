@@ -43,8 +43,10 @@ impl CheckedQueries<'_> {
         names: &[String],
     ) -> Vec<Diagnostic> {
         let checker = &mut self.0;
-        let sample = output(checker, sample).and_then(|output| rows_query(output));
-        let Some(answers) = output(checker, answers).and_then(|output| rows_query(output)) else {
+        let sample = output(checker, sample).and_then(|output| output.declaration.rows_query());
+        let Some(answers) =
+            output(checker, answers).and_then(|output| output.declaration.rows_query())
+        else {
             return Vec::new();
         };
         let origins = names.iter().map(|name| checker.origins(answers, name));
@@ -60,7 +62,11 @@ impl CheckedQueries<'_> {
                 }
                 continue;
             }
-            let Some(query) = rows_query(output).filter(|query| keeps_rows(query.tree())) else {
+            let Some(query) = output
+                .declaration
+                .rows_query()
+                .filter(|query| keeps_rows(query.tree()))
+            else {
                 continue;
             };
             let Some((tables, bound)) = checker.bound(query) else {
@@ -135,15 +141,6 @@ fn copied_file(declaration: &Declaration) -> Option<(&str, Span)> {
     let mut settings = declaration.settings();
     settings.find_map(|(key, setting)| match (&key.value, &setting.value) {
         (KeyType::Copied, Setting::Text(path)) => Some((path.as_str(), setting.span)),
-        _ => None,
-    })
-}
-
-/// Returns the query that produces the rows of an output.
-fn rows_query(output: &Output) -> Option<&Query> {
-    let mut settings = output.declaration.settings();
-    settings.find_map(|(key, setting)| match (&key.value, &setting.value) {
-        (KeyType::Rows, Setting::Query(query)) => Some(query),
         _ => None,
     })
 }
