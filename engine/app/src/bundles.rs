@@ -10,7 +10,7 @@ use prep_core::{Failure, chain, units};
 use prep_fetch::LocalBundle;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipEntry};
-use prep_spec::joined;
+use prep_spec::{joined, nearest};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -25,6 +25,27 @@ pub(crate) fn local(settings: &Settings, id: &str, dirs: &[&Path]) -> LocalBundl
 
 pub(crate) fn path(settings: &Settings, id: &str, dirs: &[&Path]) -> Option<PathBuf> {
     local(settings, id, dirs).path().map(Path::to_owned)
+}
+
+/// Returns an error if `source`, the user's directory with bundles, is not a directory.
+pub(crate) fn require_source(source: Option<&Path>) -> Result<(), Error> {
+    let Some(source) = source.filter(|source| !source.is_dir()) else {
+        return Ok(());
+    };
+    let message = format!("the source `{}` is not a directory", source.display());
+    let error = Error::new(Failure::Input, message);
+    Err(error.help("name the directory that contains ID.zip or ID/ID.zip"))
+}
+
+/// Returns the name of a bundle in the directory `source` that is similar to `id`, without its suffix.
+pub(crate) fn similar(source: Option<&Path>, id: &str) -> Option<String> {
+    let files = source?.read_dir().ok()?.flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    let mut names: Vec<String> = names
+        .filter_map(|name| Some(name.strip_suffix(".zip")?.to_owned()))
+        .collect();
+    names.sort_unstable();
+    nearest(id, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// Returns all bundles of a competition: at most one in each of `dirs` and in the data directory.

@@ -42,6 +42,7 @@ pub fn draft(
         let message = format!("`{id}` cannot be the name of a competition");
         return Err(Error::request(message).help("use letters, digits and `-`, as Kaggle does"));
     }
+    bundles::require_source(source)?;
     let directories: Vec<&Path> = source.into_iter().collect();
     let local = bundles::local(settings, id, &directories);
     let temp = settings.temp_dir();
@@ -55,7 +56,10 @@ pub fn draft(
             BundleContent::read(&file, bytes, &entries, &resources)
         }
         None => {
-            let network = network.get().map_err(|cause| local.not_fetched(cause))?;
+            let near = bundles::similar(source, id);
+            let network = network
+                .get()
+                .map_err(|cause| Error::from(local.not_fetched(cause)).suggest(near.as_deref()))?;
             let cancel = Cancel::default();
             let preview = network.preview(id, MAX_PREVIEW_BYTES, prep_draft::is_table, &cancel)?;
             let (entries, md5) = (&preview.zip.entries, preview.zip.md5.clone());

@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use prep_core::Failure;
 use prep_fetch::LazyNetwork;
 use prep_spec::BASE_VARIANT;
 use prep_spec::model::Bundle;
 use prep_steps::{Expand, PreparationRecord, Preview, RememberedOptions, Verify};
 
+use crate::bundles;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -116,13 +116,7 @@ impl PreparationOptions {
 
     /// Returns an error if the user named a directory with bundles that does not exist.
     pub(crate) fn require_source(&self) -> Result<(), Error> {
-        let source = self.remembered.source.as_ref();
-        let Some(source) = source.filter(|source| !source.is_dir()) else {
-            return Ok(());
-        };
-        let message = format!("the source `{}` is not a directory", source.display());
-        Err(Error::new(Failure::Input, message)
-            .help("name the directory that contains ID.zip or ID/ID.zip"))
+        bundles::require_source(self.remembered.source.as_deref())
     }
 
     /// Returns whether bundles and the files of further sources are compared with their published checksums.

@@ -66,6 +66,7 @@ pub struct ListedSource {
 /// # Errors
 /// Returns an error if the local bundle cannot be read, or if there is no local bundle and Kaggle does not list it.
 pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
+    task.options.require_source()?;
     let entry = task.catalog.find(id);
     let task = &match entry {
         Some(entry) => with_last_bundle_options(task, &entry.id)?.0,
@@ -96,10 +97,13 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
             (Some(path.to_owned()), bytes, None, entries)
         }
         None => {
-            let near = task.catalog.suggestion(id).filter(|_| entry.is_none());
+            let near = || task.catalog.suggestion(id).map(str::to_owned);
+            let near =
+                || bundles::similar(task.options.remembered.source.as_deref(), id).or_else(near);
+            let near = entry.is_none().then(near).flatten();
             let network = task.network.get();
-            let network =
-                network.map_err(|cause| Error::from(local.not_fetched(cause)).suggest(near))?;
+            let network = network
+                .map_err(|cause| Error::from(local.not_fetched(cause)).suggest(near.as_deref()))?;
             let kaggle = entry.map_or_else(|| id.to_owned(), |entry| entry.kaggle());
             let listed = network.list(&kaggle, &Cancel::default())?;
             (None, listed.bytes, listed.md5, listed.entries)
