@@ -456,11 +456,17 @@ fn pack_check_prepares_twice_and_compares_with_pack_lock() {
         .filter(|line| !line.starts_with("# signed"))
         .map(|line| format!("{line}\n"))
         .collect();
+    // The file can be written before the competitions are prepared.
+    let early = check(&["harbour", "--write", "missing/pack.lock"]).code(6);
+    let early = early.stderr_has(&["check that the directory exists and that you may write to it"]);
+    assert!(!early.stderr.contains("prepared twice"), "{}", early.stderr);
     install(&unsigned.replace(public, &"0".repeat(64)));
     check(&["harbour"])
         .code(5)
         .stdout_has(&["differs, not signed"])
-        .stderr_has(&["lab/harbour: differs from pack.lock: public"]);
+        .stderr_has(&[
+            "lab/harbour: differs from pack.lock (`--write FILE` accepts the new data): public",
+        ]);
     install(&lock.replace(public, &"0".repeat(64)));
     check(&["harbour"])
         .code(5)

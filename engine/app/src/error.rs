@@ -120,7 +120,13 @@ impl Error {
     /// Creates the error for a path that cannot be written. It is always a system error.
     pub fn writing(what: &str, path: &Path, error: &io::Error) -> Error {
         let message = format!("cannot {what} {}: {}", path.display(), chain(error));
-        Error::new(Failure::Machine, message)
+        let new = Error::new(Failure::Machine, message);
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
+                new.help("check that the directory exists and that you may write to it")
+            }
+            _ => new,
+        }
     }
 
     /// Returns the kind of failure. An invalid request has no kind of its own, so it is treated as a mistake in the pipeline.

@@ -305,6 +305,21 @@ pub fn write_atomically(
     })
 }
 
+/// Checks that [`write_atomically`] can write `path`, by creating and removing its temporary file.
+///
+/// # Errors
+/// Returns the error that the write would return.
+pub fn check_writable(path: &Path) -> Result<(), Error> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let temporary = temporary_path(&path);
+    let written = match path.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false if path.exists() && !path.is_file() => Ok(()),
+        false => File::create(&temporary).and_then(|_| fs::remove_file(&temporary)),
+    };
+    written.map_err(|error| Error::writing("write", &path, &error))
+}
+
 fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}", std::process::id()))

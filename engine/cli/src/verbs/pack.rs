@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
-use crate::output::printer::write_atomically;
+use crate::output::printer::{check_writable, write_atomically};
 use crate::output::table::{PrintedTable, one_line};
 use crate::process;
 use crate::remote::{RemoteArgs, RemoteSettings};
@@ -252,6 +252,9 @@ impl CheckArgs {
         } else {
             named.collect()
         };
+        if let Some(path) = &self.write {
+            check_writable(path)?;
+        }
         let (_watching, cancel) = process::watched(&session.printer)?;
         let mut done = |check: &PackCheck| {
             session.printer.message(status(check));
@@ -336,7 +339,11 @@ fn word(fact: Option<bool>, words: [&str; 2]) -> String {
 fn cells(check: &PackCheck) -> [String; 7] {
     let leaks = check.leaks.as_ref().map(|report| {
         let worst = report.worst().filter(|level| *level > LeakLevel::Note);
-        let worst = worst.map_or("none", LeakLevel::name);
+        let none = match report.has_few_items {
+            true => "too few items",
+            false => "none",
+        };
+        let worst = worst.map_or(none, LeakLevel::name);
         let accepted = report.findings.iter().filter(|one| one.accepted.is_some());
         match accepted.count() {
             0 => worst.to_owned(),
@@ -390,7 +397,8 @@ fn reasons(check: &PackCheck) -> Vec<String> {
         .filter(|lock| !lock.differences.is_empty());
     let lock = lock.map(|lock| {
         let differences = lock.differences.join("; ");
-        format!("{}: differs from pack.lock: {differences}", check.id)
+        let id = &check.id;
+        format!("{id}: differs from pack.lock (`--write FILE` accepts the new data): {differences}")
     });
     leaks.chain(lock).collect()
 }
