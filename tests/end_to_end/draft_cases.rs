@@ -88,6 +88,12 @@ fn drafts_fit_their_bundles() {
     });
     let visits = (0..60).map(|at| format!("P{},{},{}.5\n", at / 3, at % 3, at % 7));
     let visits = format!("patient_id,visit,glucose\n{}", visits.collect::<String>());
+    let remarks = table("passed,comment", &|at| {
+        let comment = ["\"ok, but late\"", "ok", "\"was ill, exam repeated\""][at % 3];
+        format!("{},{comment}", ["no", "yes"][at % 2])
+    });
+    let prices = (0..60).map(|at| format!("{at};{at},5;1.{:03},{}0\n", at * 7, at % 7));
+    let prices = format!("Nr;Größe;Preis\n{}", prices.collect::<String>());
     let of_table = |text: &str| Archive::new().file("train.csv", text);
     let cases: Vec<(Archive, &str, &str, &[&str])> = vec![
         (
@@ -124,7 +130,10 @@ fn drafts_fit_their_bundles() {
             of_table(&binary),
             "--target a --target b --target c",
             "",
-            &["roc_auc: [a, b, c]", "also f1, brier, average_precision."],
+            &[
+                "roc_auc: [a, b, c]",
+                "because each target has two values. Others are f1, brier, average_precision.",
+            ],
         ),
         (
             of_table(&binary),
@@ -234,13 +243,16 @@ fn drafts_fit_their_bundles() {
             of_table(&names),
             "",
             "",
-            &["stratify: city", "also f1, balanced_accuracy, cohen_kappa"],
+            &[
+                "stratify: city",
+                "because classes are predicted. Others are f1, balanced_accuracy, cohen_kappa",
+            ],
         ),
         (
             of_table(&names),
             "--metric f1",
             "",
-            &["also accuracy, balanced_accuracy, cohen_kappa"],
+            &["# All metrics are in docs/reference/metrics.md.\n  # CHOOSE the values"],
         ),
         (
             of_table(&one_rare),
@@ -257,20 +269,20 @@ fn drafts_fit_their_bundles() {
         (
             of_table(&binary),
             "",
-            "only `c` is predicted; if `a`, `b` are targets, too",
-            &["# CHOOSE: only `c` is predicted; if `a`, `b` are targets, too"],
+            "name the target when you create the draft; if `a`, `b` are targets, too",
+            &["# CHOOSE: the target `c` is a guess"],
         ),
         (of_table(&yes), "", "", &["stratify: paid, test_size: 0.2"]),
         (
             of_table(&yes),
             "--metric roc_auc",
-            "so the target is guessed by the position of its column; if this is wrong, name the target",
+            "the target `paid` is a guess from the names, values and positions of the columns; if it is wrong, name the target",
             &["0.5 AS paid", "metric: { roc_auc: paid }"],
         ),
         (
             of_table(&yes),
             "--metric accuracy",
-            "so the target is guessed",
+            "is a guess",
             &["'no' AS paid"],
         ),
         (
@@ -296,8 +308,14 @@ fn drafts_fit_their_bundles() {
         (
             of_table(&dated),
             "--id id",
-            "so the target is guessed",
+            "is a guess",
             &["EXCLUDE (species)"],
+        ),
+        (
+            of_table(&dated.replace("tree,day", "tree_id,day")),
+            "",
+            "rows with equal `tree_id` stay in one part of the split",
+            &["# If you split by `day`, remove the check of `tree_id` below."],
         ),
         (
             of_table(&visits),
@@ -318,6 +336,32 @@ fn drafts_fit_their_bundles() {
             "",
             "labels.xlsx cannot be read as a table: it is a spreadsheet; convert it to CSV",
             &["label"],
+        ),
+        (
+            of_table(&remarks),
+            "",
+            "the test part has only about 6 rows",
+            &[
+                "EXCLUDE (passed)",
+                "CHOOSE the split. Here, both parts have each value of `passed` in the same fraction",
+                "# CHOOSE: the test part has only about 6 rows",
+            ],
+        ),
+        (
+            of_table(&remarks),
+            "--target comment",
+            "",
+            &["metric: { accuracy: comment }"],
+        ),
+        (
+            of_table(&prices),
+            "",
+            "train.csv has numbers with decimal commas; the pipeline converts them, for example",
+            &[
+                "CAST(replace(replace(\"Preis\", '.', ''), ',', '.') AS DOUBLE) AS \"Preis\"",
+                "root_mean_squared_error: Preis",
+                "CHOOSE the split. Here, rows are drawn at random.",
+            ],
         ),
         (
             Archive::new().file("d.csv.gz", "gzip"),
@@ -367,6 +411,48 @@ fn drafts_fit_their_bundles() {
             usize::from(text.contains(" JOIN ")),
             "case {number}"
         );
+    }
+}
+
+/// Messages about numbers with decimal commas contain the query that converts them.
+#[test]
+fn decimal_commas_have_a_hint() {
+    let sandbox = Sandbox::new();
+    let rows: String = (0..60).map(|at| format!("{at};{at},5\n")).collect();
+    let archive = Archive::new().file("train.csv", format!("nr;preis\n{rows}"));
+    sandbox.bundle("prices", &archive.bytes());
+    let new = ["pipeline", "new", "source/prices.zip", "-o", "pipelines"];
+    sandbox.prep(&new).code(0);
+    let path = sandbox.path("pipelines/prices/pipeline.yaml");
+    let text = fs::read_to_string(&path).unwrap();
+    let query = "CAST(replace(\"preis\", ',', '.') AS DOUBLE)";
+    let (start, rest) = text.split_once("SELECT * REPLACE (").unwrap();
+    let (_, end) = rest.split_once(" FROM all_rows").unwrap();
+    let unconverted = format!("{start}SELECT * FROM all_rows{end}");
+    for (text, code, hint) in [
+        (
+            unconverted.replace("preis: text", "preis: number"),
+            4,
+            format!("declare the column text and convert it in a query with `{query}`"),
+        ),
+        (
+            unconverted,
+            5,
+            format!(
+                "convert the decimal commas in the query of the answers, for example `{query} AS \"preis\"`"
+            ),
+        ),
+    ] {
+        fs::write(&path, text).unwrap();
+        let run = [
+            "run",
+            "prices",
+            "--source",
+            "source",
+            "--pipelines",
+            "pipelines",
+        ];
+        sandbox.prep(&run).code(code).stderr_has(&[&hint]);
     }
 }
 

@@ -10,6 +10,7 @@ use prep_formats::image::is_image_name;
 use prep_formats::limits::ArchiveBudget;
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipDirectory, ZipEntry};
+use prep_spec::{path_part, without_extension};
 
 use crate::table::{self, BundleTable, NotTable};
 use crate::write::ANSWER_WORDS;
@@ -47,8 +48,6 @@ pub(crate) struct FileGroup {
     pub pattern: String,
     /// The last part of the directory's path.
     pub folder: String,
-    /// The name of the directory that contains the first file.
-    pub first_directory: String,
     pub count: usize,
     pub names: HashSet<String>,
     /// The paths in the bundle.
@@ -119,7 +118,7 @@ impl Walk<'_> {
         let mut tables: BTreeMap<&str, usize> = BTreeMap::new();
         let is_table = |entry: &&ZipEntry| table::format(&entry.path).is_some();
         for entry in entries.iter().filter(is_table) {
-            *tables.entry(folder(&entry.path)).or_default() += 1;
+            *tables.entry(path_part(&entry.path, "dir")).or_default() += 1;
         }
         for entry in entries {
             if entry.is_directory || is_hidden(&entry.path) {
@@ -133,7 +132,7 @@ impl Walk<'_> {
                 Ok(member) => Ok(Box::new(member.take(MAX_READ_BYTES)) as Box<dyn Read>),
                 Err(error) => Err(Some(error.to_string())),
             };
-            let count = tables.get(folder(&entry.path));
+            let count = tables.get(path_part(&entry.path, "dir"));
             let table = match count.is_some_and(|count| *count <= MAX_TABLES) {
                 true => table::read(&path, &open, entry.size <= MAX_READ_BYTES, self.resources),
                 false => Err(None),
@@ -178,14 +177,6 @@ impl Walk<'_> {
     }
 }
 
-fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-fn last_part(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
 fn is_zip(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".zip")
 }
@@ -222,9 +213,7 @@ fn sorted(found: FoundFiles) -> BundleContent {
                 bundle.unreadable.extend(reason);
             }
         }
-        let name = last_part(&path);
-        let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
-        let key = (top(&path), suffix.to_owned());
+        let key = (top(&path), path_part(&path, "ext").to_owned());
         groups.entry(key).or_default().push(path);
     }
     merge_formats(&mut groups);
@@ -252,24 +241,20 @@ fn merge_formats(groups: &mut BTreeMap<(String, String), Vec<String>>) {
         let keys = suffixes.iter().map(|suffix| (top.clone(), suffix.clone()));
         let parts: Vec<_> = keys.clone().filter_map(|key| groups.get(&key)).collect();
         let folders = |paths: &Vec<String>| -> BTreeSet<String> {
-            paths.iter().map(|path| folder(path).to_owned()).collect()
+            paths
+                .iter()
+                .map(|path| path_part(path, "dir").to_owned())
+                .collect()
         };
         let first = parts.first().map(|paths| folders(paths));
         let is_parallel = parts.iter().all(|paths| Some(folders(paths)) == first);
-        let stem = |path: &String| {
-            path.rsplit_once('.')
-                .map_or("", |(stem, _)| stem)
-                .to_owned()
-        };
+        let stem = |path: &String| without_extension(path).to_owned();
         let merged: Vec<String> = parts.iter().copied().flatten().cloned().collect();
         let different = |stems: BTreeSet<String>| stems.len() == merged.len();
-        let names = || {
-            merged
-                .iter()
-                .map(|path| last_part(&stem(path)).to_owned())
-                .collect()
-        };
-        if different(merged.iter().map(stem).collect()) && (is_parallel || different(names())) {
+        let name = |path: &String| path_part(path, "stem").to_owned();
+        if different(merged.iter().map(stem).collect())
+            && (is_parallel || different(merged.iter().map(name).collect()))
+        {
             keys.for_each(|key| drop(groups.remove(&key)));
             groups.insert((top, format!("{{{}}}", suffixes.join(","))), merged);
         }
@@ -282,10 +267,12 @@ fn merge_formats(groups: &mut BTreeMap<(String, String), Vec<String>>) {
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &paths {
-        let files = directories.entry(folder(path).to_owned()).or_default();
+        let files = directories
+            .entry(path_part(path, "dir").to_owned())
+            .or_default();
         files.push(path.clone());
     }
-    let names: BTreeSet<_> = paths.iter().map(|path| path.rsplit('/').next()).collect();
+    let names: BTreeSet<_> = paths.iter().map(|path| path_part(path, "name")).collect();
     let is_parallel = |paths: &Vec<String>| paths.len() * 10 >= names.len() * 8;
     let is_few = (2..=MAX_PARALLEL).contains(&directories.len()) && names.len() > 1;
     match is_few && directories.values().all(is_parallel) {
@@ -299,7 +286,7 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
 /// such as `images.zip/train`. If a directory further down is called `train`, `test` or `val`, its path is
 /// returned, such as `data/train` for `data/train/cat/1.jpg`. Otherwise `test` would become a class.
 fn top(path: &str) -> String {
-    let parts: Vec<&str> = folder(path).split('/').collect();
+    let parts: Vec<&str> = path_part(path, "dir").split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));
     let archives = archive.map_or(0, |at| at + 1);
     let is_part = |name: &&str| PARTS.contains(&name.to_ascii_lowercase().as_str());
@@ -321,31 +308,20 @@ impl BundleContent {
     /// Merges groups of files whose patterns differ only in the names of archives and of the last directory. These names are
     /// probably classes.
     pub(crate) fn merge_classes(&mut self) {
-        let mut merged: BTreeMap<String, Vec<FileGroup>> = BTreeMap::new();
+        let mut merged: BTreeMap<String, FileGroup> = BTreeMap::new();
         for files in std::mem::take(&mut self.files) {
-            merged.entry(files.of_classes()).or_default().push(files);
-        }
-        for (pattern, groups) in merged {
-            if groups.len() == 1 {
-                self.files.extend(groups);
+            let pattern = files.of_classes();
+            let Some(group) = merged.get_mut(&pattern) else {
+                merged.insert(pattern, files);
                 continue;
-            }
-            self.files.push(FileGroup {
-                pattern,
-                folder: "files".to_owned(),
-                first_directory: groups
-                    .first()
-                    .map(|files| files.first_directory.clone())
-                    .unwrap_or_default(),
-                count: groups.iter().map(|files| files.count).sum(),
-                paths: groups
-                    .iter()
-                    .flat_map(|files| files.paths.iter().cloned())
-                    .collect(),
-                names: groups.into_iter().flat_map(|files| files.names).collect(),
-                is_nested: true,
-            });
+            };
+            group.count += files.count;
+            group.names.extend(files.names);
+            group.paths.extend(files.paths);
+            (group.folder, group.is_nested) = ("files".to_owned(), true);
+            group.pattern = pattern;
         }
+        self.files = merged.into_values().collect();
     }
 }
 
@@ -384,11 +360,10 @@ impl FileGroup {
             suffix => format!("*.{suffix}"),
         };
         let names = paths.iter().take(MAX_NAMES);
-        let names = names.filter_map(|path| path.rsplit('/').next());
+        let names = names.map(|path| path_part(path, "name"));
         FileGroup {
             pattern: format!("{}{between}{name}", escaped(&around)),
-            folder: last_part(top).to_owned(),
-            first_directory: last_part(paths.first().map_or("", |path| folder(path))).to_owned(),
+            folder: path_part(top, "name").to_owned(),
             count: paths.len(),
             names: names.map(str::to_owned).collect(),
             paths: paths.iter().take(MAX_NAMES).cloned().collect(),

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use prep_spec::{path_part, without_extension};
+
 use crate::bundle::{BundleContent, FileGroup, MAX_NAMES};
 use crate::guess::is_unique;
 use crate::table::BundleTable;
@@ -45,7 +47,11 @@ pub(crate) fn matching<'b, 'c>(
     columns: impl Iterator<Item = &'c String> + Clone,
 ) -> Vec<RowFiles<'b>> {
     let groups = bundle.files.iter().filter_map(|files| {
-        let stems = files.names.iter().map(|name| stem(name)).collect();
+        let stems = files
+            .names
+            .iter()
+            .map(|name| path_part(name, "stem"))
+            .collect();
         let mut columns = columns.clone();
         columns.find_map(|column| named_files(files, &stems, table, column))
     });
@@ -125,7 +131,7 @@ fn path_key(files: &FileGroup, cell: &str) -> Option<FileKey> {
         })
     };
     let found = files.paths.iter().flat_map(|path| {
-        let stem = stem(path);
+        let stem = without_extension(path);
         let names = [
             (path.as_str(), ""),
             (stem, path.get(stem.len()..).unwrap_or_default()),
@@ -141,12 +147,4 @@ fn path_key(files: &FileGroup, cell: &str) -> Option<FileKey> {
         before: before.to_owned(),
         after: after.to_owned(),
     })
-}
-
-/// Returns a file's name without its last suffix, like `stem` in a query.
-fn stem(name: &str) -> &str {
-    match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem,
-        _ => name,
-    }
 }

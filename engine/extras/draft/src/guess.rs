@@ -1,7 +1,7 @@
 //! Guesses the table to split, the column that identifies a row (the id), and the column to predict (the target).
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
 use prep_failure::units;
@@ -24,14 +24,14 @@ const MAX_LACKING: usize = 8;
 const MIN_GROUPS: usize = 10;
 /// If a column contains more different integers than this, they are not treated as classes.
 const MAX_INTEGER_CLASSES: usize = 20;
-/// A column of words between spaces is a column of label lists if at least one of this number of cells has several words.
-const MIN_LISTS: usize = 10;
 /// A note lists at most this number of unused groups of files.
 const MAX_UNUSED: usize = 4;
 /// Names of columns that are usually predicted, the most likely first.
-const USUAL_TARGETS: [&str; 7] = [
-    "target", "label", "labels", "class", "outcome", "y", "survived",
-];
+const USUAL_TARGETS: &str = "target label labels class outcome y survived diagnosis diagnose result ergebnis churn passed \
+     bestanden species";
+/// Names of columns that are rarely predicted.
+const UNUSUAL_TARGETS: &str = "date datum day month year week hour time timestamp jahr monat woche zeit fold split index source \
+     url comment comments remark remarks notes bemerkung bemerkungen kommentar";
 /// Words in the names of columns that name groups of rows.
 const GROUP_WORDS: &str =
     "patient subject participant person user customer speaker session group site family";
@@ -75,8 +75,8 @@ pub(crate) struct TargetTable<'b> {
     pub group: Option<String>,
     pub missing: MissingTargets,
     pub files: Vec<RowFiles<'b>>,
-    /// A sentence about columns that may be targets, too.
-    pub other_targets: Option<String>,
+    /// A sentence about the target, if it is a guess.
+    pub target_note: Option<String>,
 }
 
 pub(crate) enum Target {
@@ -158,10 +158,8 @@ pub(crate) fn guess<'b>(
     });
     let rows = rows.or_else(|| {
         let found = candidates().find_map(|table| by_test(table, test?));
-        if found.is_some() {
-            notes.push("the targets are the columns that the test table lacks".to_owned());
-        }
-        found
+        let note = "the targets are the columns that the test table lacks";
+        found.inspect(|_| notes.push(note.to_owned()))
     });
     let is_by_place = rows.is_none();
     let rows = rows.or_else(|| {
@@ -173,16 +171,13 @@ pub(crate) fn guess<'b>(
             ));
             return None;
         }
-        if choices.targets.is_empty() {
-            notes.push("no table has the columns of a sample submission, so the target is guessed by the position of its column; if this is wrong, name the target when you create the draft".to_owned());
-        }
         by_place(table)
     });
     let is_target_guessed = is_by_place && choices.targets.is_empty();
     let split = match rows {
         Some(rows) => {
             let mut rows = rows.with(choices);
-            rows.other_targets = other_targets(&rows).filter(|_| is_target_guessed);
+            rows.target_note = is_target_guessed.then(|| target_note(&rows));
             // A cell of another column may name a file, too, but only if it is a text.
             let mut others: Vec<_> = rows.table.columns.iter().collect();
             others.retain(|one| one.kind == ColumnType::Text && !rows.target.has(&one.name));
@@ -206,9 +201,11 @@ pub(crate) fn guess<'b>(
     if !unused.is_empty() {
         let unused = joined(unused.into_iter(), MAX_UNUSED);
         let reason = match &split {
-            SplitGuess::Rows(rows) => {
-                let table = &rows.table.path;
-                format!(", because no column of {table} contains their names or paths")
+            SplitGuess::Rows(TargetTable { table, .. }) => {
+                format!(
+                    ", because no column of {} contains their names or paths",
+                    table.path
+                )
             }
             SplitGuess::Files(_) => String::new(),
         };
@@ -269,7 +266,7 @@ impl<'b> TargetTable<'b> {
             group: None,
             missing: MissingTargets::None,
             files: Vec::new(),
-            other_targets: None,
+            target_note: None,
         }
     }
 
@@ -400,7 +397,7 @@ impl<'b> TargetTable<'b> {
                 "{path} has {rows} without a file in `{pattern}`; the names must be equal, including upper and lower case"
             ));
         }
-        notes.extend(self.other_targets.clone());
+        notes.extend(self.target_note.clone());
         let mut columns = self.target.columns().into_iter();
         if columns.any(|name| label_lists(self.table, name).is_some()) {
             let consequence = match self.target {
@@ -414,6 +411,13 @@ impl<'b> TargetTable<'b> {
         if let Some(group) = &self.group {
             notes.push(format!(
                 "rows with equal `{group}` stay in one part of the split"
+            ));
+        }
+        let columns = self.table.columns.iter();
+        let mut columns = columns.filter(|column| column.member_of.is_none());
+        if let Some(query) = columns.find_map(|column| column.query.as_ref()) {
+            notes.push(format!(
+                "{path} has numbers with decimal commas; the pipeline converts them, for example `{query}`"
             ));
         }
         if self.missing == MissingTargets::Unlabelled {
@@ -541,21 +545,20 @@ pub(crate) fn label_lists(table: &BundleTable, name: &str) -> Option<LabelLists>
         let cells: Vec<String> = cells.collect();
         let labels = labels_of_lists(&cells)?;
         // Words between spaces may also be a name such as `New York`, so each label must be the only word of a cell, too.
-        let several = cells.iter().filter(|cell| cell.contains(',')).count();
-        let is_list = form[0] != " "
-            || (several * MIN_LISTS >= cells.len()
-                && labels.iter().all(|label| cells.contains(label)));
+        let is_list = form[0] != " " || labels.iter().all(|label| cells.contains(label));
         is_list.then_some(LabelLists { labels, form })
     })
 }
 
 /// Returns the labels in JSON lists of strings, or in strings that are separated by commas. Returns `None` for other cells.
-/// Strings with commas are lists only if they repeat a few labels, because texts contain commas, too.
+/// Strings with commas are lists only if they repeat a few labels in different combinations, because texts contain commas,
+/// too.
 fn labels_of_lists(cells: &[String]) -> Option<BTreeSet<String>> {
-    let mut labels = BTreeSet::new();
-    for cell in cells {
-        labels.extend(labels_of(cell));
-        if labels.len() > MAX_CLASSES {
+    let different: BTreeSet<&String> = cells.iter().collect();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for label in different.into_iter().flat_map(|cell| labels_of(cell)) {
+        *counts.entry(label).or_default() += 1;
+        if counts.len() > MAX_CLASSES {
             return None;
         }
     }
@@ -564,9 +567,12 @@ fn labels_of_lists(cells: &[String]) -> Option<BTreeSet<String>> {
         let is_word = label.trim() == label && label.parse::<f64>().is_err();
         !label.is_empty() && !label.starts_with(['[', '{']) && (is_json || is_word)
     };
-    let repeats = cells.iter().any(|cell| cell.contains(',')) && labels.len() * 2 <= cells.len();
-    let fits = (is_json || repeats) && labels.len() > 1;
-    (fits && labels.iter().all(is_label)).then_some(labels)
+    // The parts of a remark such as `ok, but late` occur only in this combination.
+    let combined = counts.values().filter(|count| **count > 1).count();
+    let repeats = counts.len() * 2 <= cells.len() && combined * 2 >= counts.len();
+    let is_list = is_json || (repeats && cells.iter().any(|cell| cell.contains(',')));
+    let fits = is_list && counts.len() > 1 && counts.keys().all(is_label);
+    fits.then(|| counts.into_keys().collect())
 }
 
 /// Returns the strings of a JSON list, or the parts of a text between commas. An element of a JSON list that is not a
@@ -599,8 +605,8 @@ fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     Some(TargetTable::new(table, id.cloned(), target))
 }
 
-/// Returns a sentence about the columns directly before a binary target that are binary, too.
-fn other_targets(rows: &TargetTable<'_>) -> Option<String> {
+/// Returns a sentence about a guessed target, and about the columns directly before a binary target that are binary, too.
+fn target_note(rows: &TargetTable<'_>) -> String {
     let target = rows.target.columns().concat();
     let is_binary = |name: &&String| target_kind(rows.table, name) == TargetKind::Binary;
     let names = rows.table.names().rev();
@@ -609,10 +615,13 @@ fn other_targets(rows: &TargetTable<'_>) -> Option<String> {
         .take_while(is_binary);
     let mut others: Vec<String> = run.skip(1).map(|name| format!("`{name}`")).collect();
     others.reverse();
-    let others = others.join(", ");
-    (!others.is_empty()).then(|| {
-        format!("only `{target}` is predicted; if {others} are targets, too, name all of them as targets")
-    })
+    let others = match others.join(", ").as_str() {
+        "" => String::new(),
+        others => format!("; if {others} are targets, too, name all of them"),
+    };
+    format!(
+        "the target `{target}` is a guess from the names, values and positions of the columns; if it is wrong, name the target when you create the draft{others}"
+    )
 }
 
 /// Returns a name for the column of row numbers. No other column has this name.
@@ -647,51 +656,61 @@ fn is_scalar(table: &BundleTable, name: &str) -> bool {
         .is_some_and(|column| column.declared != "json")
 }
 
-/// Returns the first column that may identify a row. Its values are unique, and not decimal numbers, lists or objects.
+/// Returns the first column that may identify a row. Its values are unique, and not decimal numbers, lists or objects. Integers
+/// identify a row only in the first column, or in a column with a usual name.
 fn identifier<'t>(
     table: &BundleTable,
     names: impl IntoIterator<Item = &'t String>,
 ) -> Option<&'t String> {
     names.into_iter().find(|name| {
-        let column = table.column(name);
-        let is_fraction = column.is_some_and(|column| column.kind == ColumnType::Float64);
-        !is_fraction && is_scalar(table, name) && is_unique(table, name)
+        let is = |kind| table.column(name).is_some_and(|column| column.kind == kind);
+        let is_named = table.names().next() == Some(name) || is_group_name(name);
+        // Other integers may be different by chance.
+        let is_measure = is(ColumnType::Float64) || (is(ColumnType::Int64) && !is_named);
+        !is_measure && is_scalar(table, name) && is_unique(table, name)
     })
 }
 
-/// Returns the column that is probably the target: a column with a usual name, or else the last column.
+/// Returns the column that is probably the target: the column with the best score, and among equal ones the last.
 fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t String> {
-    let is_empty = |name: &str| {
-        let values = table.texts(name).unwrap_or_default();
-        !values.is_empty() && values.iter().all(Option::is_none)
-    };
-    let fits =
-        |name: &&String| Some(name.as_str()) != id && is_scalar(table, name) && !is_empty(name);
-    let names: Vec<&String> = table.names().filter(fits).collect();
-    let usual = USUAL_TARGETS.iter().find_map(|usual| {
-        let mut names = names.iter();
-        names.find(|name| name.eq_ignore_ascii_case(usual))
-    });
-    // If no column with scalar cells fits, the target may be, for example, a column of lists of labels.
-    let is_other = |name: &&String| Some(name.as_str()) != id && !is_empty(name);
-    let other = || table.names().rfind(is_other);
-    let is_list = |name: &&String| is_other(name) && label_lists(table, name).is_some();
-    let lists = table.names().rfind(is_list);
-    // If several columns are equally likely, the last one is returned.
-    let names = names.iter();
-    let likely = names.max_by_key(|name| !is_unlikely_target(table, name));
-    usual.copied().or(lists).or(likely.copied()).or_else(other)
+    let names = table.names().filter(|name| Some(name.as_str()) != id);
+    let scores = names.filter_map(|name| Some((target_score(table, name)?, name)));
+    scores.max_by_key(|(score, _)| *score).map(|(_, name)| name)
 }
 
-/// Returns whether a column contains dates, different texts, or names of groups such as `Clinic 7`.
-fn is_unlikely_target(table: &BundleTable, name: &str) -> bool {
-    let kind = table.column(name).map(|column| column.kind);
-    let texts = table.texts(name).unwrap_or_default();
-    let different: BTreeSet<&str> = texts.iter().copied().flatten().collect();
-    let is_numbered = |text: &&str| text.ends_with(|c: char| c.is_ascii_digit());
-    let is_free = different.len() * 2 > texts.len() || different.iter().all(is_numbered);
-    let is_unlikely = (different.len() >= MIN_GROUPS && is_free) || dates(table, name).is_some();
-    is_group_name(name) || (kind == Some(ColumnType::Text) && is_unlikely)
+/// Returns a value that is greater for more likely targets: whether the cells can be predicted, whether the name is usual,
+/// and the number of unlikely properties. Returns `None` for a column without values.
+fn target_score(table: &BundleTable, name: &str) -> Option<impl Ord + Copy + use<>> {
+    let column = table.column(name)?;
+    let texts = table.texts(name);
+    let different = table.different(name).unwrap_or_default();
+    if different.is_empty() && texts.is_some() {
+        return None;
+    }
+    let is_list = label_lists(table, name).is_some();
+    let lower = name.to_lowercase();
+    let is_coordinate = lower == "y" && (table.has("x") || table.has("X"));
+    let mut usual = USUAL_TARGETS.split(' ').rev();
+    let usual = usual.position(|usual| usual == lower);
+    let is_many = different.len() >= MIN_GROUPS;
+    let has_digit = |cell: &&str| cell.contains(|c: char| c.is_ascii_digit());
+    let words = different.iter().flat_map(|cell| cell.split_whitespace());
+    let is_text = column.kind == ColumnType::Text && !is_list;
+    let unlikely = [
+        different.len() == 1,
+        UNUSUAL_TARGETS.split(' ').any(|unusual| unusual == lower),
+        is_group_name(name),
+        is_text && dates(table, name).is_some(),
+        // Free texts, file names, names of persons.
+        is_text && is_many && different.len() * 2 > texts.map_or(0, |texts| texts.len()),
+        is_text && words.count() * 2 > different.len() * 5,
+        // Names of groups such as `Clinic 7`, and times of day.
+        is_text && is_many && different.iter().all(has_digit),
+    ];
+    let unlikely = unlikely.into_iter().filter(|is_unlikely| *is_unlikely);
+    let usual = usual.filter(|_| !is_coordinate);
+    let is_usable = is_list || column.declared != "json";
+    Some((is_usable, usual, Reverse(unlikely.count())))
 }
 
 /// Returns the column that names groups of rows, such as `patient_id`: it has a common name for groups, and repeated values.
@@ -762,10 +781,9 @@ pub(crate) enum TargetKind {
 }
 
 pub(crate) fn target_kind(table: &BundleTable, name: &str) -> TargetKind {
-    let Some((column, texts)) = table.column(name).zip(table.texts(name)) else {
+    let Some((column, different)) = table.column(name).zip(table.different(name)) else {
         return TargetKind::Other;
     };
-    let different: BTreeSet<&str> = texts.into_iter().flatten().collect();
     // If a column of integers has missing cells, pandas infers a column of decimals.
     let is_integral = |text: &&str| text.parse::<f64>().is_ok_and(|value| value.fract() == 0.0);
     let kind = match column.kind {

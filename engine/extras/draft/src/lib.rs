@@ -116,11 +116,8 @@ pub fn draft(
     mut bundle: BundleContent,
     choices: &DraftChoices,
 ) -> Result<DraftText, DraftError> {
-    if let Some(id) = choices
-        .id
-        .as_ref()
-        .filter(|id| choices.targets.contains(id))
-    {
+    let is_target = |id: &&String| choices.targets.contains(id);
+    if let Some(id) = choices.id.as_ref().filter(is_target) {
         return Err(DraftError::IdIsTarget(id.clone()));
     }
     let choices = &add_members(&mut bundle, choices);
@@ -162,8 +159,8 @@ pub fn draft(
     let mut notes: Vec<String> = unreadable.collect();
     notes.extend(without_values.map(note).take(MAX_NOTES));
     notes.extend(guess.notes.iter().cloned());
-    let (text, note) = write::pipeline(id, bundle, &guess, choices.metric.as_deref())?;
-    notes.extend(note);
+    let (text, further) = write::pipeline(id, bundle, &guess, choices.metric.as_deref())?;
+    notes.extend(further);
     Ok(DraftText { text, notes })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use prep_spec::path_part;
 use prep_splits::{KeyRole, SplitAlgorithm, SplitKeys, SplitSize, split};
 
 use crate::bundle::{FileGroup, MAX_NAMES};
@@ -20,6 +21,8 @@ pub struct SplitDraft {
     /// The column whose classes have the same proportions in both parts.
     pub stratify: Option<String>,
     pub test_size: f64,
+    /// Number of rows that are split.
+    pub rows: usize,
     pub seed: u32,
     /// Whether a part may lack a label of a binary target.
     pub may_lack_label: bool,
@@ -28,24 +31,21 @@ pub struct SplitDraft {
 /// Chooses the first test size and seed with which both parts have both labels of each target with two labels.
 pub fn choose(rows: &TargetTable<'_>) -> SplitDraft {
     let answers = rows.answers().unwrap_or_default().into_iter();
-    let columns: Vec<_> = answers
-        .map(|(name, cells)| (name, Classes::new(&cells, true)))
-        .collect();
-    let pairs = || {
-        columns
-            .iter()
-            .filter(|(_, classes)| classes.counts.len() == 2)
-    };
+    let columns = answers.map(|(name, cells)| (name, Classes::new(&cells, true)));
+    let columns: Vec<(&str, Classes)> = columns.collect();
+    let is_pair = |(_, classes): &&(&str, Classes)| classes.counts.len() == 2;
+    let pairs = || columns.iter().filter(is_pair);
     let rarest = pairs().min_by_key(|(_, classes)| classes.rarest());
     let rarest = rarest.map(|(name, classes)| (*name, classes.rarest()));
     let kind = |name: &&str| target_kind(rows.table, name);
+    let count = columns.first().map_or(0, |(_, keys)| keys.codes.len());
+    let is_binary = |(name, _): &(&str, Classes)| kind(name) == TargetKind::Binary;
     let mut chosen = SplitDraft {
         stratify: None,
+        rows: count,
         test_size: 0.1,
         seed: 0,
-        may_lack_label: columns
-            .iter()
-            .any(|(name, _)| kind(name) == TargetKind::Binary),
+        may_lack_label: columns.iter().any(is_binary),
     };
     let stratify = match (&rows.target, rows.target.columns().as_slice()) {
         (Target::PerClass { is_multi: true, .. }, _) => None,
@@ -63,14 +63,8 @@ pub fn choose(rows: &TargetTable<'_>) -> SplitDraft {
     let keys_of = |name: &str, is_sorted| Some(Classes::new(&rows.cells(name)?, is_sorted));
     let stratify = stratify.and_then(|name| Some((name, keys_of(name, true)?)));
     let stratify = stratify.filter(|(_, keys)| (2..=MAX_CLASSES).contains(&keys.counts.len()));
-    let count = columns.first().map_or(0, |(_, keys)| keys.codes.len());
     if !rows.table.is_examined() || !(2..=MAX_ROWS).contains(&count) {
-        let is_frequent = rarest.is_some_and(|(_, rows)| rows >= 10);
-        chosen.may_lack_label &= !is_frequent;
-        let is_safe =
-            |keys: &Classes| is_frequent && keys.counts.len() == 2 && rows.group.is_none();
-        let stratify = stratify.filter(|(_, keys)| is_safe(keys));
-        chosen.stratify = stratify.map(|(name, _)| name.to_owned());
+        chosen.may_lack_label &= rarest.is_none_or(|(_, rows)| rows < 10);
         return chosen;
     }
     let group = rows.group.as_ref().and_then(|name| keys_of(name, false));
@@ -79,9 +73,8 @@ pub fn choose(rows: &TargetTable<'_>) -> SplitDraft {
         (None, Some((name, keys))) => vec![Some((Some(name), KeyRole::Stratify, keys.codes)), None],
         (None, None) => vec![None],
     };
-    let sizes = SIZES
-        .into_iter()
-        .filter(|(_, least)| rarest.is_none_or(|(_, rows)| rows >= *least));
+    let fits = |(_, least): &(f64, usize)| rarest.is_none_or(|(_, rows)| rows >= *least);
+    let sizes = SIZES.into_iter().filter(fits);
     let attempts = sizes.flat_map(|(size, _)| (0..SEEDS).map(move |seed| (size, seed)));
     let attempts = keys
         .iter()
@@ -101,13 +94,9 @@ pub fn choose(rows: &TargetTable<'_>) -> SplitDraft {
         };
         let has_labels = |part| pairs().all(|(_, classes)| classes.has_both(part));
         if has_labels(&parts.train) && has_labels(&parts.test) {
-            let stratify = key.as_ref().and_then(|(name, ..)| name.map(str::to_owned));
-            return SplitDraft {
-                stratify,
-                test_size,
-                seed,
-                may_lack_label: false,
-            };
+            chosen.stratify = key.as_ref().and_then(|(name, ..)| name.map(str::to_owned));
+            (chosen.test_size, chosen.seed, chosen.may_lack_label) = (test_size, seed, false);
+            break;
         }
     }
     chosen
@@ -115,8 +104,8 @@ pub fn choose(rows: &TargetTable<'_>) -> SplitDraft {
 
 /// Returns whether a stratified split of files by their directories is possible with a test size of 0.1.
 pub fn can_stratify(files: &FileGroup) -> bool {
-    let directories = files.paths.iter().map(|path| path.rsplit('/').nth(1));
-    let directories = directories.map(|name| name.unwrap_or_default().to_owned());
+    let directories = files.paths.iter();
+    let directories = directories.map(|path| path_part(path, "folder").to_owned());
     let classes = Classes::new(&directories.collect::<Vec<_>>(), true);
     let count = classes.counts.len();
     let fits = classes.rarest() >= 2 && (2..=files.count.div_ceil(10)).contains(&count);

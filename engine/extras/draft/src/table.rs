@@ -3,6 +3,7 @@
 //! The types of CSV columns are inferred as pandas infers them. When the pipeline runs, the declared types
 //! `integer`, `number` and `boolean` must match the types that pandas would infer.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -19,6 +20,9 @@ use prep_formats::pandas::{
     CellValue, ColumnData, ColumnType, CsvError, CsvScanner, ObjectColumn, ReadOptions, read_frame,
 };
 use prep_formats::text_encoding::{TextEncoding, Utf8Reader};
+use prep_spec::{decimal_comma, path_part};
+
+use crate::words::{sql_name, sql_text};
 
 /// The values of a table's first rows are kept, until these rows have this number of bytes.
 const MAX_VALUE_BYTES: u64 = 24 << 20;
@@ -30,7 +34,7 @@ const SNIFFED_BYTES: u64 = 1 << 18;
 /// this limit, the file is not read as a table.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct BundleTable {
     /// The path of the table in a pipeline: `train.zip/train.csv`.
     pub path: String,
@@ -56,6 +60,8 @@ pub struct BundleColumn {
     /// If the column contains a member of the JSON objects in another column: the name of the other column and the member's
     /// path, such as `info` and `id`.
     pub member_of: Option<(String, String)>,
+    /// The SQL expression for the cells, if they are members of JSON objects or numbers with decimal commas.
+    pub query: Option<String>,
     /// The cells of the first rows, as strings. `None` if they are unknown.
     pub values: Option<ObjectColumn>,
 }
@@ -67,8 +73,7 @@ pub type NotTable = Option<String>;
 impl BundleTable {
     /// Returns the file's name in lower case, without its suffix.
     pub fn stem(&self) -> String {
-        let name = self.path.rsplit('/').next().unwrap_or_default();
-        name.split('.').next().unwrap_or_default().to_lowercase()
+        path_part(&self.path, "stem").to_lowercase()
     }
 
     pub fn column(&self, name: &str) -> Option<&BundleColumn> {
@@ -93,6 +98,11 @@ impl BundleTable {
             name.push('_');
         }
         let mut member = BundleColumn {
+            query: Some(format!(
+                "json_get({}, {})",
+                sql_name(column),
+                sql_text(inside)
+            )),
             member_of: Some((column.to_owned(), inside.to_owned())),
             ..BundleColumn::new(&name)
         };
@@ -114,6 +124,11 @@ impl BundleTable {
         self.column(name)?.texts()
     }
 
+    /// Returns the different cells of a column that are not missing.
+    pub fn different(&self, name: &str) -> Option<BTreeSet<&str>> {
+        Some(self.texts(name)?.into_iter().flatten().collect())
+    }
+
     /// Returns whether the values of all rows are known.
     pub fn is_examined(&self) -> bool {
         let texts = self.columns.first().and_then(BundleColumn::texts);
@@ -131,6 +146,30 @@ impl BundleColumn {
         Some(self.values.as_ref()?.iter().map(text).collect())
     }
 
+    /// If all cells are numbers with decimal commas, such as `1.234,5`, converts them. Numbers such as `1,234` remain texts if
+    /// every comma may separate thousands.
+    fn convert_decimals(&mut self) {
+        let texts = self.texts().unwrap_or_default();
+        let number = |text: &str| text.replace('.', "").replacen(',', ".", 1);
+        let is_number =
+            |text: &&str| text.rfind('.') <= text.find(',') && number(text).parse::<f64>().is_ok();
+        let has_decimals = |text: &&str| text.find(',').is_some_and(|at| text.len() != at + 4);
+        let cells = texts.iter().flatten();
+        let fits = cells.clone().all(is_number) && cells.clone().any(has_decimals);
+        if self.kind != ColumnType::Text || !fits {
+            return;
+        }
+        // If a cell has thousands separators, its query is the longest.
+        let queries = cells.filter_map(|text| decimal_comma(&self.name, text));
+        let query = queries.max_by_key(String::len);
+        let numbers = texts.iter().map(|text| text.map_or(String::new(), number));
+        let numbers: Vec<String> = numbers.collect();
+        (self.kind, self.query, self.values) = (ColumnType::Float64, query, None);
+        for number in &numbers {
+            self.push(number);
+        }
+    }
+
     fn new(name: &str) -> BundleColumn {
         BundleColumn {
             name: name.to_owned(),
@@ -139,6 +178,7 @@ impl BundleColumn {
             declared: "inferred",
             as_text: false,
             member_of: None,
+            query: None,
             values: Some(ObjectColumn::default()),
         }
     }
@@ -286,6 +326,7 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
             ..BundleColumn::new(&column.name)
         };
         column.declared = declared(&column, is_whole);
+        column.convert_decimals();
         column
     });
     let keys = match delimiter {
@@ -294,12 +335,12 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
         other => vec![("delimiter", char::from(other).to_string())],
     };
     Ok(BundleTable {
-        path: String::new(),
         columns: columns.collect(),
         rows: schema.rows,
         is_whole,
         value_bytes: front.len() as u64,
         keys,
+        ..BundleTable::default()
     })
 }
 
@@ -344,42 +385,30 @@ fn declared(column: &BundleColumn, is_whole: bool) -> &'static str {
     }
 }
 
-#[derive(Default)]
-struct MemberTypes {
-    texts: u64,
-    booleans: u64,
-    integers: u64,
-    numbers: u64,
-    others: u64,
+/// The number of values of each JSON type in a column.
+type TypeCounts = BTreeMap<&'static str, u64>;
+
+fn json_type(value: &JsonValue) -> &'static str {
+    match value {
+        // A column of strings cannot contain unpaired surrogates.
+        JsonValue::String(text) if text.as_str().is_some() => "text",
+        JsonValue::Bool(_) => "boolean",
+        JsonValue::Int(_) => "integer",
+        JsonValue::BigInt(_) | JsonValue::Float(_) => "number",
+        _ => "json",
+    }
 }
 
-impl MemberTypes {
-    fn add(&mut self, member: &JsonValue) {
-        *match member {
-            // A column of strings cannot contain unpaired surrogates.
-            JsonValue::String(text) if text.as_str().is_some() => &mut self.texts,
-            JsonValue::Bool(_) => &mut self.booleans,
-            JsonValue::Int(_) => &mut self.integers,
-            JsonValue::BigInt(_) | JsonValue::Float(_) => &mut self.numbers,
-            _ => &mut self.others,
-        } += 1;
-    }
-
-    fn count(&self) -> u64 {
-        self.texts + self.booleans + self.integers + self.numbers + self.others
-    }
-
-    /// Returns the type that a pipeline declares. `records` is the number of all objects.
-    fn declared(&self, records: u64) -> (&'static str, ColumnType) {
-        let numbers = self.integers + self.numbers;
-        match self.count() {
-            0 => ("json", ColumnType::Text),
-            all if self.texts == all => ("text", ColumnType::Text),
-            _ if self.booleans == records => ("boolean", ColumnType::Bool),
-            _ if self.integers == records => ("integer", ColumnType::Int64),
-            all if numbers == all => ("number", ColumnType::Float64),
-            _ => ("json", ColumnType::Text),
-        }
+/// Returns the type that a pipeline declares for a column. `records` is the number of all objects.
+fn declared_of(counts: &TypeCounts, records: u64) -> (&'static str, ColumnType) {
+    let count = |name| counts.get(name).copied().unwrap_or(0);
+    match counts.values().sum() {
+        0 => ("json", ColumnType::Text),
+        all if count("text") == all => ("text", ColumnType::Text),
+        _ if count("boolean") == records => ("boolean", ColumnType::Bool),
+        _ if count("integer") == records => ("integer", ColumnType::Int64),
+        all if count("integer") + count("number") == all => ("number", ColumnType::Float64),
+        _ => ("json", ColumnType::Text),
     }
 }
 
@@ -414,7 +443,7 @@ fn lines(place: &Path, limits: &DecodingLimits, is_whole: bool) -> Option<Bundle
 fn of_records(records: &Records) -> Option<BundleTable> {
     let names = records.columns().iter();
     let mut columns: Vec<_> = names
-        .map(|name| (BundleColumn::new(name), MemberTypes::default()))
+        .map(|name| (BundleColumn::new(name), TypeCounts::new()))
         .collect();
     let (mut rows, mut value_bytes) = (0, 0);
     for record in records.values().ok()? {
@@ -426,23 +455,24 @@ fn of_records(records: &Records) -> Option<BundleTable> {
         for (column, types) in &mut columns {
             let member = record.get(&column.name);
             let member = member.filter(|member| **member != JsonValue::Null);
-            member.into_iter().for_each(|member| types.add(member));
+            if let Some(member) = member {
+                *types.entry(json_type(member)).or_default() += 1;
+            }
             if keeps_values {
                 value_bytes += column.push(&member_text(member));
             }
         }
     }
     for (column, types) in &mut columns {
-        (column.declared, column.kind) = types.declared(rows);
-        column.is_nullable = types.count() < rows;
+        (column.declared, column.kind) = declared_of(types, rows);
+        column.is_nullable = types.values().sum::<u64>() < rows;
     }
     Some(BundleTable {
-        path: String::new(),
         columns: columns.into_iter().map(|(column, _)| column).collect(),
         rows,
         is_whole: true,
         value_bytes,
-        keys: Vec::new(),
+        ..BundleTable::default()
     })
 }
 
@@ -488,12 +518,11 @@ fn parquet(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
         }
     }
     Some(BundleTable {
-        path: String::new(),
         columns,
         rows: file.row_count(),
         is_whole: true,
         value_bytes,
-        keys: Vec::new(),
+        ..BundleTable::default()
     })
 }
 

@@ -39,19 +39,8 @@ pub fn yaml(text: &str) -> String {
     if plain {
         return text.to_owned();
     }
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    // Strings of JSON are strings of YAML, too.
+    serde_json::Value::from(text).to_string()
 }
 
 pub fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
@@ -117,7 +106,7 @@ mod tests {
             ("id", "id"),
             ("yes", "\"yes\""),
             ("1", "\"1\""),
-            ("a: b\n", "\"a: b\\u000a\""),
+            ("a: b\n", "\"a: b\\n\""),
             ("train.csv", "train.csv"),
         ] {
             assert_eq!(yaml(name), expected);

@@ -3,22 +3,24 @@
 //! A template contains the names of values in braces. It contains all lines that any draft needs: a line is omitted if it
 //! names a value that this draft does not have.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ptr;
 
 use prep_failure::units;
 use prep_formats::image::is_image_name;
 use prep_formats::pandas::ColumnType;
 use prep_grade::{MetricDraft, RefusalKind};
+use prep_spec::path_part;
 
 use crate::DraftError;
 use crate::bundle::{BundleContent, FileGroup};
 use crate::files::RowFiles;
+use crate::guess::TargetKind::{Binary, Classes, Numbers};
 use crate::guess::{
     Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, label_lists, target_kind,
 };
 use crate::split;
-use crate::table::{BundleColumn, BundleTable};
+use crate::table::BundleTable;
 use crate::trial::{self, Misfit, TrialColumn};
 use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml_query};
 
@@ -29,6 +31,11 @@ const MAX_COLUMNS: usize = 80;
 const MAX_LISTED: usize = 20;
 /// The first line of a draft whose metric may not fit.
 const MAY_REJECT: &str = "Its metric may reject the sample submission.";
+/// The reason for metrics of classes, and these metrics, the most usual first.
+const CLASS_METRICS: &str =
+    "classes are predicted: accuracy, f1, balanced_accuracy, cohen_kappa, average_precision_at_k";
+/// The draft has a note if its test part has fewer rows than this number.
+const MIN_TEST_ROWS: f64 = 30.0;
 /// A value with more characters is not used as a placeholder.
 const MAX_PLACEHOLDER: usize = 40;
 /// If the name of a directory contains one of these words, its files are probably answers, such as masks of images.
@@ -47,6 +54,10 @@ impl TemplateValues {
         if condition {
             self.add(name, value);
         }
+    }
+
+    fn add_some(&mut self, name: &'static str, value: Option<impl Into<String>>) {
+        self.0.extend(value.map(|value| (name, value.into())));
     }
 
     /// Adds lines as a value, without the last line break. Adds no value if `lines` is empty.
@@ -89,6 +100,17 @@ impl TemplateValues {
         Ok(())
     }
 
+    /// Adds the size of the test part, and a note if it has few of the `count` rows.
+    fn add_test_size(&mut self, count: usize, test_size: f64) {
+        #[allow(clippy::cast_precision_loss)] // compared with a small number
+        let rows = (count as f64 * test_size).ceil();
+        let note = format!(
+            "the test part has only about {rows} rows, so scores depend on chance; use more rows, or a larger `test_size`"
+        );
+        self.add_if(rows < MIN_TEST_ROWS, "few_rows", note);
+        self.add("test_size", test_size.to_string());
+    }
+
     fn fill(&self, template: &str) -> String {
         let lines = template.lines().filter_map(|line| {
             let entry = line.split_once(": ");
@@ -108,10 +130,7 @@ impl TemplateValues {
         let mut parts = line.split('{');
         let mut out = parts.next()?.to_owned();
         for part in parts {
-            let is_name = |name: &str| {
-                name.bytes()
-                    .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'))
-            };
+            let is_name = |name: &str| name.chars().all(|c| c == '_' || c.is_alphanumeric());
             match part.split_once('}').filter(|(name, _)| is_name(name)) {
                 Some((name, rest)) => {
                     let (_, value) = self.0.iter().find(|(other, _)| *other == name)?;
@@ -125,13 +144,13 @@ impl TemplateValues {
     }
 }
 
-/// Returns the text of the pipeline, and a note about its metric for the author.
+/// Returns the text of the pipeline, and notes about its metric and split for the author.
 pub fn pipeline(
     id: &str,
     bundle: &BundleContent,
     guess: &Guess,
     metric: Option<&str>,
-) -> Result<(String, Option<String>), DraftError> {
+) -> Result<(String, Vec<String>), DraftError> {
     let (template, mut values, category) = match &guess.split {
         SplitGuess::Rows(rows) => {
             let mut writer = RowsWriter {
@@ -159,9 +178,13 @@ pub fn pipeline(
     values.add("category", category);
     values.add("kaggle", yaml(id));
     values.add("md5", md5.unwrap_or_default());
-    let mut note = values.0.iter().filter(|(name, _)| *name == "ungraded");
-    let note = note.next().map(|(_, note)| note.clone());
-    Ok((values.fill(template), note))
+    let is_note = |(name, _): &&(&str, String)| ["ungraded", "few_rows"].contains(name);
+    let notes = values
+        .0
+        .iter()
+        .filter(is_note)
+        .map(|(_, note)| note.clone());
+    Ok((values.fill(template), notes.collect()))
 }
 
 fn title(id: &str) -> String {
@@ -184,7 +207,7 @@ fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> 
     lines.extend(declared.map(|one| format!("    {}: {}", yaml(&one.name), one.declared)));
     if let Some(more @ 1..) = of_file().count().checked_sub(columns) {
         lines.push(format!(
-            "    # number of further columns, which are also part of `*`: {more}"
+            "    # further columns, which are part of `*`: {more}"
         ));
     }
     let lines = lines.into_iter();
@@ -194,14 +217,20 @@ fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> 
 /// Returns the declaration of a table of files. The line begins with `start`.
 fn files_declaration(start: &str, name: &str, files: &FileGroup) -> String {
     let count = units::count(files.count as u64, "file");
-    format!(
-        "{start}{name}: {{ files: {} }} # {count}\n",
-        yaml(&files.pattern)
-    )
+    let pattern = yaml(&files.pattern);
+    format!("{start}{name}: {{ files: {pattern} }} # {count}\n")
 }
 
 fn entry(name: &str, query: &str) -> String {
     format!("  {name}:{}\n", yaml_query(query))
+}
+
+/// Returns the clause that replaces columns of `*`, or an empty string if there are no `expressions`.
+fn replacement(expressions: &[String]) -> String {
+    match expressions {
+        [] => String::new(),
+        expressions => format!(" REPLACE ({})", expressions.join(", ")),
+    }
 }
 
 /// Returns a named check, or an empty string if there are no assertions.
@@ -234,32 +263,30 @@ impl RowsWriter<'_> {
         let others = self.others(bundle, sample);
         let values = &mut self.values;
         values.add_lines("others", &others);
-        let mut names = table.names().filter(|name| !rows.target.has(name));
+        let is_birth = |name: &str| name.contains("birth") || name.contains("geburt");
+        let is_other = |name: &&String| !rows.target.has(name) && !is_birth(&name.to_lowercase());
+        let mut names = table.names().filter(is_other);
         let of_column = |name: &String| Some((name.clone(), dates(table, name)?));
         if let Some((column, (date, format))) = names.find_map(of_column) {
             values.add("date_column", yaml(&column));
             values.add("date", date);
             values.add("date_format", format);
         }
-        values.add_lines("repeated_id", &rows.repeated_id().unwrap_or_default());
+        values.add_some("repeated_id", rows.repeated_id());
         let group = rows.group.as_ref();
         values.add_if(group.is_none(), "ungrouped", "");
         let split = split::choose(rows);
-        let stratify = split
-            .stratify
-            .map(|name| format!(", stratify: {}", yaml(&name)));
+        values.add_if(split.stratify.is_none(), "random", "");
+        values.add_some("stratified", split.stratify.as_deref());
+        let stratify = split.stratify.as_deref().map(yaml);
+        let stratify = stratify.map(|name| format!(", stratify: {name}"));
         values.add("stratify", stratify.unwrap_or_default());
-        values.add("test_size", split.test_size.to_string());
+        values.add_test_size(split.rows, split.test_size);
         values.add("seed", split.seed.to_string());
         values.add_if(split.may_lack_label, "runs", MAY_REJECT);
-        values.add_lines(
-            "other_targets",
-            &rows.other_targets.clone().unwrap_or_default(),
-        );
-        if let Some(group) = group {
-            values.add("group", group);
-            values.add("yaml_group", yaml(group));
-        }
+        values.add_some("target_note", rows.target_note.as_ref());
+        values.add_some("group", group);
+        values.add_some("yaml_group", group.map(|group| yaml(group)));
         let key = check_column(&rows.id);
         let group = group.map(|group| check_column(group));
         let keys = rows.is_unique.then(|| key.clone()).into_iter().chain(group);
@@ -286,16 +313,17 @@ impl RowsWriter<'_> {
     fn add_rows(&mut self, labelled: &str) {
         let (rows, table) = (self.rows, self.table);
         let is_unlabelled = rows.missing == MissingTargets::Unlabelled;
-        let member = |column: &BundleColumn| {
-            let (of, path) = column.member_of.as_ref()?;
-            Some(format!("json_get({}, {})", sql_name(of), sql_text(path)))
+        let computed = |is_new: bool| {
+            let columns = table.columns.iter();
+            let columns = columns.filter(|column| column.member_of.is_some() == is_new);
+            let queries = columns.filter_map(|column| {
+                let query = column.query.as_ref()?;
+                Some(format!("{query} AS {}", sql_name(&column.name)))
+            });
+            queries.collect::<Vec<_>>()
         };
-        let members = table.columns.iter().filter_map(|column| {
-            let (member, name) = (member(column)?, sql_name(&column.name));
-            Some(format!("{member} AS {name}, "))
-        });
-        let members: String = members.collect();
-        let is_query = rows.is_numbered || is_unlabelled || !members.is_empty();
+        let (members, decimals) = (computed(true), computed(false));
+        let is_query = rows.is_numbered || is_unlabelled || members.len() + decimals.len() > 0;
         let read = match is_query {
             true => self.name("all_rows"),
             false => labelled.to_owned(),
@@ -307,12 +335,16 @@ impl RowsWriter<'_> {
         values.add_if(is_query, "read", read);
         values.add_if(rows.is_numbered, "numbered", "");
         values.add_if(is_unlabelled, "unlabelled", "");
-        let number = || format!("_row AS {}, ", sql_name(&rows.id));
-        let number = rows.is_numbered.then(number).unwrap_or_default();
-        values.add("row_number", number + &members);
+        values.add_if(!decimals.is_empty(), "decimals", "");
+        values.add("replace", replacement(&decimals));
+        let number = rows
+            .is_numbered
+            .then(|| format!("_row AS {}", sql_name(&rows.id)));
+        let new = number.into_iter().chain(members);
+        values.add("new", new.map(|query| query + ", ").collect::<String>());
         let is_known = |name: &str| {
-            let value = table.column(name).and_then(member);
-            format!("{} IS NOT NULL", value.unwrap_or_else(|| sql_name(name)))
+            let query = table.column(name).and_then(|column| column.query.clone());
+            format!("{} IS NOT NULL", query.unwrap_or_else(|| sql_name(name)))
         };
         let targets = rows.target.columns().into_iter();
         let known = || format!(" WHERE {}", joined(targets.map(is_known), " AND "));
@@ -422,18 +454,18 @@ impl RowsWriter<'_> {
             let cast = |name: String| format!("CAST({name} AS VARCHAR) AS {name}");
             let casts = names.map(sql_name).map(cast);
             let stripped = stripped.iter().filter(|_| !is_public).cloned();
-            let replaced = joined(casts.chain(stripped), ", ");
-            let replace = match replaced.as_str() {
-                "" => String::new(),
-                replaced => format!(" REPLACE ({replaced})"),
-            };
-            values.add(name, replace);
+            values.add(
+                name,
+                replacement(&casts.chain(stripped).collect::<Vec<_>>()),
+            );
         }
         values.add_if(!stripped.is_empty(), "stripped", "");
         let (placeholders, answers) = match &rows.target {
             Target::Columns(names) => {
                 let constant = |name: &String| {
-                    format!("{} AS {}", constant(table, name, is_class), sql_name(name))
+                    let (value, is_text) = placeholder(table, name, is_class);
+                    let value = if is_text { sql_text(&value) } else { value };
+                    format!("{value} AS {}", sql_name(name))
                 };
                 (joined(names.iter().map(constant), ", "), answers)
             }
@@ -524,34 +556,33 @@ impl RowsWriter<'_> {
             Target::Columns(names) if names.len() == 1 => (names, yaml_list(names)),
             Target::Columns(names) => (names, format!("[{}]", yaml_list(names))),
         };
-        let kinds: Vec<TargetKind> = columns
-            .iter()
-            .map(|name| target_kind(table, name))
-            .collect();
+        let kinds = columns.iter().map(|name| target_kind(table, name));
+        let kinds: Vec<TargetKind> = kinds.collect();
         let is_single = columns.len() == 1;
         let all = |wanted: &[TargetKind]| kinds.iter().all(|kind| wanted.contains(kind));
-        let (usual, others) = match &rows.target {
-            Target::PerClass { is_multi: true, .. } => ("f1", "roc_auc"),
-            Target::PerClass { .. } => ("log_loss", "roc_auc"),
-            _ if all(&[TargetKind::Binary]) && is_single => ("roc_auc", "log_loss, f1, accuracy"),
-            _ if all(&[TargetKind::Binary]) => ("roc_auc", "f1, brier, average_precision"),
-            _ if all(&[TargetKind::Binary, TargetKind::Numbers]) => (
-                "root_mean_squared_error",
-                "mean_absolute_error, root_mean_squared_log_error, pearson, spearman",
-            ),
-            _ if all(&[TargetKind::Binary, TargetKind::Classes]) && !is_single => (
-                "balanced_accuracy",
-                "weighted_sum, for example of `accuracy`",
-            ),
-            _ => (
-                "accuracy",
-                "f1, balanced_accuracy, cohen_kappa, average_precision_at_k",
-            ),
+        let why = match &rows.target {
+            Target::PerClass { is_multi: true, .. } => "a row has several labels: f1, roc_auc",
+            Target::PerClass { .. } => "a submission has probabilities: log_loss, roc_auc",
+            _ if all(&[Binary]) && is_single => {
+                "the target has two values: roc_auc, log_loss, f1, accuracy"
+            }
+            _ if all(&[Binary]) => {
+                "each target has two values: roc_auc, f1, brier, average_precision"
+            }
+            _ if all(&[Binary, Numbers]) => {
+                "numbers are predicted: root_mean_squared_error, mean_absolute_error, root_mean_squared_log_error, pearson, spearman"
+            }
+            _ if all(&[Binary, Classes]) && !is_single => {
+                "each target has a few values: balanced_accuracy, weighted_sum, for example of `accuracy`"
+            }
+            _ => CLASS_METRICS,
         };
+        let (why, fitting) = why.split_once(": ").unwrap_or_default();
+        let (usual, others) = fitting.split_once(", ").unwrap_or_default();
         // If a target is neither binary nor numeric, the usual metric compares classes.
         let mut is_class = match rows.target {
             Target::PerClass { is_multi, .. } => is_multi && wished.is_none(),
-            Target::Columns(_) => !all(&[TargetKind::Binary, TargetKind::Numbers]),
+            Target::Columns(_) => !all(&[Binary, Numbers]),
         };
         let first = columns.first().map_or(String::new(), |first| yaml(first));
         let selected = [first.as_str(), &arguments];
@@ -565,7 +596,6 @@ impl RowsWriter<'_> {
         if misfit.is_some() && self::misfit(rows, &metric, true).is_none() {
             (is_class, misfit) = (true, None);
         }
-        let fitting = format!("{usual}, {others}");
         let mut help = format!("metrics for this target are, for example, {fitting}");
         if let Some(label) = larger.filter(|_| is_number) {
             help += &format!(
@@ -573,25 +603,19 @@ impl RowsWriter<'_> {
             );
         }
         values.add_metric(name, metric, misfit, (&help, table.is_whole))?;
-        let others = fitting.split(", ").filter(|other| *other != name);
-        values.add("other_metrics", others.collect::<Vec<_>>().join(", "));
+        values.add_if(wished.is_none(), "why", why);
+        values.add("other_metrics", others);
         let is_ungraded = !is_single && !prep_grade::takes_several_columns(name);
         let ungraded = || {
             format!(
                 "`{name}` compares only the column {first}; to grade the other targets, use a metric of several columns, or `weighted_sum`"
             )
         };
-        values.add_lines("ungraded", &is_ungraded.then(ungraded).unwrap_or_default());
+        values.add_some("ungraded", is_ungraded.then(ungraded));
         // An empty cell is the answer of an empty mask, and not a missing answer.
-        values.add_if(
-            rows.missing == MissingTargets::Masks,
-            "masks",
-            yaml_list(columns),
-        );
-        values.add(
-            "columns",
-            format!("{}, {}", yaml(&rows.id), yaml_list(columns)),
-        );
+        let (has_masks, listed) = (rows.missing == MissingTargets::Masks, yaml_list(columns));
+        values.add_if(has_masks, "masks", listed.as_str());
+        values.add("columns", format!("{}, {listed}", yaml(&rows.id)));
         values.add("key", yaml(&rows.id));
         Ok(is_class)
     }
@@ -642,7 +666,7 @@ fn date<'t>(text: &'t str, format: &str, places: [usize; 3]) -> Option<([u16; 3]
 /// Grades the sample submission of a draft. If the metric gives it no score, returns the reason.
 fn misfit(rows: &TargetTable<'_>, metric: &MetricDraft, is_class: bool) -> Option<Misfit> {
     let placeholder = |name: &str| match rows.target {
-        Target::Columns(_) => unquoted(&constant(rows.table, name, is_class)),
+        Target::Columns(_) => self::placeholder(rows.table, name, is_class).0,
         Target::PerClass { .. } if is_class => "0".to_owned(),
         Target::PerClass { .. } => "0.5".to_owned(),
     };
@@ -656,14 +680,6 @@ fn misfit(rows: &TargetTable<'_>, metric: &MetricDraft, is_class: bool) -> Optio
         });
     let has_masks = rows.missing == MissingTargets::Masks;
     trial::misfit(metric, &rows.id, &columns.collect::<Vec<_>>(), has_masks)
-}
-
-/// Returns the value of an SQL constant as text.
-fn unquoted(constant: &str) -> String {
-    let text = constant
-        .strip_prefix('\'')
-        .and_then(|text| text.strip_suffix('\''));
-    text.map_or(constant.to_owned(), |text| text.replace("''", "'"))
 }
 
 /// Finds the JSON columns whose objects contain targets. For each such column whose values are all objects, returns an item
@@ -690,33 +706,28 @@ fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>
     (objects.into_iter().map(strip).collect(), others)
 }
 
-/// Returns the SQL constant that fills a column of the sample submission. For a binary column, the constant is the
-/// probability 0.5. If `is_class` is true, it is one of the column's values instead.
-fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
-    let first = || {
-        let is_short = |text: &&str| {
-            text.chars().count() <= MAX_PLACEHOLDER && !text.chars().any(char::is_control)
-        };
-        table.texts(name)?.into_iter().flatten().find(is_short)
+/// Returns the value that fills a column of the sample submission, and whether it is a text. For a binary column, the value
+/// is the probability 0.5. If `is_class` is true, it is one of the column's values instead.
+fn placeholder(table: &BundleTable, name: &str, is_class: bool) -> (String, bool) {
+    let is_short = |text: &&str| {
+        text.chars().count() <= MAX_PLACEHOLDER && !text.chars().any(char::is_control)
     };
-    match target_kind(table, name) {
-        TargetKind::Binary | TargetKind::Classes if !is_class => "0.5".to_owned(),
-        TargetKind::Binary => first().unwrap_or("0").to_owned(),
-        TargetKind::Numbers => "0.0".to_owned(),
-        TargetKind::Classes | TargetKind::Other => {
-            match table.column(name).map(|column| column.kind) {
-                Some(ColumnType::Int64) => first().unwrap_or("0").to_owned(),
-                Some(ColumnType::Float64) => "0.0".to_owned(),
-                _ => sql_text(first().unwrap_or("unknown")),
-            }
-        }
-    }
+    let first = || table.texts(name)?.into_iter().flatten().find(is_short);
+    let is = |kind| table.column(name).is_some_and(|column| column.kind == kind);
+    let (value, is_text) = match target_kind(table, name) {
+        Binary | Classes if !is_class => ("0.5", false),
+        Binary => (first().unwrap_or("0"), false),
+        Numbers => ("0.0", false),
+        _ if is(ColumnType::Int64) => (first().unwrap_or("0"), false),
+        _ if is(ColumnType::Float64) => ("0.0", false),
+        _ => (first().unwrap_or("unknown"), true),
+    };
+    (value.to_owned(), is_text)
 }
 
 /// Returns the larger label of a column with exactly two labels, as an SQL constant.
 fn larger_label(table: &BundleTable, name: &str) -> Option<String> {
-    let texts = table.texts(name)?.into_iter().flatten();
-    let different: BTreeSet<&str> = texts.collect();
+    let different = table.different(name)?;
     let last = different.last().filter(|_| different.len() == 2);
     last.map(|label| sql_text(label))
 }
@@ -743,10 +754,12 @@ fn files_values(
         others.map(|other| files_declaration("  # ", &table_name(&other.folder, &[]), other));
     values.add_lines("others", &others.collect::<String>());
     values.add_if(files.is_none(), "all_files", "");
-    if let Some(files) = files {
-        values.add("pattern", yaml(&files.pattern));
-        values.add("count", units::count(files.count as u64, "file"));
-    }
+    values.add_some("pattern", files.map(|files| yaml(&files.pattern)));
+    values.add_some(
+        "count",
+        files.map(|files| units::count(files.count as u64, "file")),
+    );
+    let is_chosen = label.is_some();
     // If the author chose no label, and the files are in several directories, the name of a file's directory is its label.
     let (label, note) = match (label, files.is_some_and(|files| files.is_nested)) {
         (Some("folder"), _) | (None, true) => ("folder", "the directory of the file"),
@@ -757,11 +770,15 @@ fn files_values(
     let stratify = is_stratified.then(|| format!(", stratify: {label}"));
     values.add("stratify", stratify.unwrap_or_default());
     values.add("label", label);
-    values.add("note", note);
+    values.add_if(!is_chosen, "note", note);
+    values.add_test_size(files.map_or(bundle.files.len(), |files| files.count), 0.1);
     let name = metric.unwrap_or("accuracy");
     let draft = MetricDraft::new(name, ["label"; 2], &["label".to_owned()])?;
-    let answers = match files.filter(|_| label == "folder") {
-        Some(files) => [files.first_directory.as_str(), "other"],
+    let paths = files
+        .filter(|_| label == "folder")
+        .map(|files| files.paths.iter());
+    let answers = match paths.and_then(Iterator::min) {
+        Some(path) => [path_part(path, "folder"), "other"],
         None if label.starts_with("CAST") => ["1", "2"],
         None => ["a", "b"],
     };
@@ -771,8 +788,12 @@ fn files_values(
         placeholder: answers[0].to_owned(),
     };
     let misfit = metric.and_then(|_| trial::misfit(&draft, "path", &[labels], false));
-    let help = "metrics for this target are, for example, accuracy, f1";
-    values.add_metric(name, draft, misfit, (help, true))?;
+    let (_, fitting) = CLASS_METRICS.split_once(": ").unwrap_or_default();
+    let help = format!("metrics for this target are, for example, {fitting}");
+    values.add_metric(name, draft, misfit, (&help, true))?;
+    let others = fitting.split_once(", ").map_or("", |(_, others)| others);
+    values.add_if(metric.is_none(), "other_metrics", others);
+    values.add_if(!is_chosen, "no_table", "");
     Ok(values)
 }
 
