@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::system::permissions::{obstacle_to_reading, obstacle_to_writing};
-use crate::{Digest, free_space, join_group, lacks_inodes, ownership};
+use crate::{Digest, free_space, group_remedy, lacks_inodes, ownership};
 
 /// Actions that only read. For every other action, a permission error also explains how several users can share a
 /// directory.
@@ -68,7 +68,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The owner and mode of the file or directory that prevents the action, if known.
         obstacle: Option<String>,
-        /// How to join the group that may do the action. `None` if joining a group would not help.
+        /// How to get the permissions of a group that may do the action. `None` if no group may.
         group: Option<String>,
         /// The operating system's error.
         source: io::Error,
@@ -198,7 +198,7 @@ impl StoreError {
                 Self::Permission {
                     action,
                     obstacle: obstacle.and_then(ownership),
-                    group: obstacle.and_then(join_group),
+                    group: obstacle.and_then(group_remedy),
                     path,
                     source,
                 }

@@ -101,7 +101,9 @@ pub use system::machine::{
     CLOCK_TICK, Stamp, boot, create_directory, free_space, host, is_coarse, is_shared,
     lacks_inodes, modification_time, time_until_settled,
 };
-pub use system::permissions::{Unwritable, closed_directory, is_read_only, join_group, ownership};
+pub use system::permissions::{
+    Unwritable, closed_directory, group_name, group_remedy, is_read_only, ownership, share_commands,
+};
 pub use system::threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};
 pub use upkeep::gc::{GcOptions, GcReport};
 pub use upkeep::stat::{Amount, StoreStat};

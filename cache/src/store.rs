@@ -141,9 +141,8 @@ impl Store {
         Bucket::Runs.dir(root)
     }
 
-    /// Finds directories and locks of the store `root` that a run must write, but that the current user cannot write.
-    pub fn unwritable(root: &Path) -> Unwritable {
-        let mut found = Unwritable::default();
+    /// Adds those directories and locks to `found` that a run must write in the store `root`, but cannot write.
+    pub fn examine(root: &Path, found: &mut Unwritable) {
         found.examine(root);
         for bucket in Bucket::ALL {
             // Directories inside these two buckets belong to one process each.
@@ -154,7 +153,6 @@ impl Store {
         for lock in locks.into_iter().flatten().flatten() {
             found.examine(&lock.path());
         }
-        found
     }
 
     /// Returns a handle whose writers take their additional threads from `threads`.

@@ -396,6 +396,73 @@ fn doctor_reports_a_missing_setgid_bit() {
     found.stdout_has(&["new directories in it belong to another group", "chmod g+s"]);
 }
 
+/// Without the setgid bit, each directory belongs to the group of its creator, which may be private to this user. So the
+/// message does not suggest to join this group.
+#[test]
+fn a_group_without_the_setgid_bit_gets_its_directories_back() {
+    let Some(sandbox) = sandbox("a_group_without_the_setgid_bit_gets_its_directories_back") else {
+        return;
+    };
+    let roots = [sandbox.store(), sandbox.data()];
+    let set_mode = |mode: u32| {
+        for root in &roots {
+            fs::set_permissions(root, fs::Permissions::from_mode(mode)).expect("a mode");
+        }
+    };
+    set_mode(0o775);
+    // Each user has a private group.
+    let as_member = |user: u32, arguments: &[&str]| {
+        let inner = as_user(&sandbox, user, arguments);
+        let mut command = Command::new("setpriv");
+        let ids = [("reuid", user), ("regid", user), ("groups", GROUP)];
+        command.args(ids.map(|(name, id)| format!("--{name}={id}")));
+        command.args(inner.get_args().skip(3));
+        let variables = inner.get_envs();
+        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        CommandResult::of(
+            command
+                .env("PREP_SHARED", "yes")
+                .current_dir(sandbox.path("")),
+        )
+    };
+    let [one, two] = USERS;
+    let run = ["run", Harbour::ID, "--source", "source"];
+    as_member(one, &run).code(0);
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
+    );
+    let repair = |root: &Path| {
+        let root = root.display();
+        [
+            format!("chgrp -R {GROUP} {root}"),
+            format!("chmod -R g=u {root}"),
+            format!("find {root} -type d -exec chmod g+s {{}} +"),
+        ]
+    };
+    let commands = repair(&roots[0]);
+    let denied = as_member(two, &run).code(6);
+    let denied = denied.stderr_has(&commands.each_ref().map(String::as_str));
+    assert!(!denied.stderr.contains("usermod"), "{}", denied.stderr);
+    for mode in [0o775, 0o2775] {
+        set_mode(mode);
+        let found = as_member(one, &["doctor", "--offline"]);
+        let found = found.stdout_has(&["another group or no setgid bit"]);
+        let commands = repair(&roots[1]);
+        let found = found.stdout_has(&commands.each_ref().map(String::as_str));
+        // The bit shows that users share the directories.
+        assert_eq!(found.code == Some(6), mode == 0o2775, "{}", found.stdout);
+    }
+    for command in roots.iter().flat_map(|root| repair(root)) {
+        let command = command.replace("{}", "'{}'");
+        let ended = Command::new("sh").args(["-c", &command]).status();
+        assert!(ended.expect("a shell").success(), "{command}");
+    }
+    as_member(two, &run).code(0);
+    let found = as_member(one, &["doctor", "--offline"]);
+    assert!(!found.stdout.contains("setgid"), "{}", found.stdout);
+}
+
 /// With the documented modes for private answers, only the group reads the answers.
 #[test]
 fn other_users_cannot_read_a_private_directory() {

@@ -9,6 +9,10 @@ use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgroups};
 
 const MODE_BITS: u32 = 0o7777;
+const GROUP_MAY_WRITE: u32 = 0o020;
+/// In a directory with this bit, new files and directories get its group. New directories also get the bit on Linux. On
+/// other systems, the bit has no effect, because new files always get the group of the directory.
+const SETGID: u32 = if cfg!(target_os = "linux") { 0o2000 } else { 0 };
 
 /// After this number of directories, no further directories are examined, to limit the time.
 const MAX_DIRECTORIES: usize = 20_000;
@@ -22,7 +26,7 @@ pub fn ownership(path: &Path) -> Option<String> {
         "{} belongs to user {} and group {}, and has mode {:o}",
         path.display(),
         user_name(user),
-        name_of(group, "/etc/group"),
+        group_name(group),
         metadata.mode() & MODE_BITS
     ))
 }
@@ -40,6 +44,11 @@ pub fn closed_directory(directory: &Path) -> Option<&Path> {
 /// Returns the name of the user `id`. If the name is unknown, returns the number.
 pub(crate) fn user_name(id: u32) -> String {
     name_of(id, "/etc/passwd")
+}
+
+/// Returns the name of the group `id`. If the name is unknown, returns the number.
+pub fn group_name(id: u32) -> String {
+    name_of(id, "/etc/group")
 }
 
 /// Returns the name of the user or group `id` in the file `list` (`/etc/passwd` or `/etc/group`). If the file does not
@@ -91,31 +100,85 @@ pub(crate) fn obstacle_to_writing(path: &Path, opens_file: bool) -> Option<&Path
     order.into_iter().flatten().find(|path| !may_write(path))
 }
 
-/// Returns an instruction for a user who is not in the group of `path`, if the group has more permissions than other users.
-pub fn join_group(path: &Path) -> Option<String> {
+/// Returns an instruction for a user who may not use `path`, a file or directory of another user, but who can get the
+/// permissions of a group: the group of `path`, or the group that shares a directory above `path`.
+///
+/// If a shared directory has no setgid bit, each directory in it belongs to the group of its creator. To join such a group
+/// would not give access to the directories of other users, and the group may be private to its user. So in these two cases,
+/// the instruction is not to join the group.
+pub fn group_remedy(path: &Path) -> Option<String> {
     let metadata = path.metadata().ok()?;
     let (user, group) = (geteuid().as_raw(), metadata.gid());
-    let groups = getgroups().unwrap_or_default().into_iter();
-    let is_member = groups.chain([getegid()]).any(|one| one.as_raw() == group);
+    if metadata.uid() == user {
+        return None;
+    }
+    if let Some((root, shared)) = shared_parent(path, group) {
+        let (root, shared) = (root.display().to_string(), group_name(shared));
+        return Some(format!(
+            "{}, because {root} had no setgid bit, so directories in it do not belong to its group {shared}",
+            share_commands(&shared, &root)
+        ));
+    }
     let more = (metadata.mode() >> 3) & !metadata.mode() & 0o7;
-    (more != 0 && metadata.uid() != user && !is_member).then(|| {
-        let (user, group) = (user_name(user), name_of(group, "/etc/group"));
+    let (owner, user) = (user_name(metadata.uid()), user_name(user));
+    let name = group_name(group);
+    (more != 0 && !is_member(group) && name != owner).then(|| {
         format!(
-            "you are not in the group {group}: run `usermod -a -G {group} {user}` as root, then log in again"
+            "you are not in the group {name}: run `usermod -a -G {name} {user}` as root, then log in again"
         )
     })
 }
 
-/// Directories and files that the current user cannot write.
+/// Returns the nearest directory above `path` with another group than `group`, and this other group, if its members can
+/// write the directory and the current user is a member.
+fn shared_parent(path: &Path, group: u32) -> Option<(&Path, u32)> {
+    let mut parents = path.ancestors().skip(1);
+    let found = parents.find_map(|parent| {
+        let metadata = parent.metadata().ok()?;
+        (metadata.gid() != group).then_some((parent, metadata))
+    });
+    let (parent, metadata) = found?;
+    let is_shared = metadata.mode() & GROUP_MAY_WRITE != 0 && is_member(metadata.gid());
+    is_shared.then(|| (parent, metadata.gid()))
+}
+
+fn is_member(group: u32) -> bool {
+    let groups = getgroups().unwrap_or_default().into_iter();
+    groups.chain([getegid()]).any(|one| one.as_raw() == group)
+}
+
+/// Returns the commands after which `group` shares all files and directories in `directory`.
+pub fn share_commands(group: &str, directory: &str) -> String {
+    format!(
+        "run as root `chgrp -R {group} {directory}`, `chmod -R g=u {directory}` and \
+         `find {directory} -type d -exec chmod g+s {{}} +`"
+    )
+}
+
+/// Directories and files that the current user, or the group of a shared directory, cannot write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unwritable {
     /// Number of directories and files that cannot be written.
     pub count: usize,
     /// The first of them that was found.
     pub first: Option<PathBuf>,
+    /// The group that shares the directories, and the mode bits that directories then need. `None` if the search is for the
+    /// current user.
+    sharing: Option<(u32, u32)>,
 }
 
 impl Unwritable {
+    /// Creates a search for directories and files that do not belong to the group of `root`, and for directories that lack the
+    /// setgid bit although `root` has it. Returns `None` if the group cannot write `root`.
+    pub fn by_group_of(root: &Path) -> Option<Unwritable> {
+        let metadata = root.metadata().ok()?;
+        let sharing = (metadata.gid(), metadata.mode() & SETGID);
+        (metadata.mode() & GROUP_MAY_WRITE != 0).then(|| Unwritable {
+            sharing: Some(sharing),
+            ..Unwritable::default()
+        })
+    }
+
     /// Adds the unwritable directories at `root` and up to `depth` levels below it. Examines at most 20,000 directories.
     pub fn examine_directories(&mut self, root: &Path, depth: usize) {
         let mut open = vec![(root.to_owned(), depth)];
@@ -132,9 +195,16 @@ impl Unwritable {
         }
     }
 
-    /// Adds a file or directory, if it exists and the current user cannot write it.
+    /// Adds a file or directory, if it exists and the current user, or the group, cannot write it.
     pub fn examine(&mut self, path: &Path) {
-        if path.exists() && !may_write(path) {
+        let is_unwritable = match (self.sharing, path.metadata()) {
+            (_, Err(_)) => false,
+            (None, Ok(_)) => !may_write(path),
+            (Some((group, bits)), Ok(found)) => {
+                found.gid() != group || found.is_dir() && found.mode() & bits != bits
+            }
+        };
+        if is_unwritable {
             self.count += 1;
             self.first.get_or_insert_with(|| path.to_owned());
         }
@@ -181,7 +251,7 @@ mod tests {
         assert_eq!(obstacle_to_writing(&file, false), expected);
         // The owner of a file needs no group.
         fs::set_permissions(&file, fs::Permissions::from_mode(0o060)).unwrap();
-        assert_eq!(join_group(&file), None);
+        assert_eq!(group_remedy(&file), None);
     }
 
     #[test]

@@ -115,16 +115,19 @@ const DATA_DEPTH: usize = 4;
 /// them. `check` is `cache` if `dir` is the cache, and `data` if `dir` is the data directory. Returns `None` if the user can
 /// write all of them.
 fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
-    let found = match check {
-        "cache" => Store::unwritable(dir),
-        _ => {
-            let mut found = Unwritable::default();
-            found.examine_directories(dir, DATA_DEPTH);
-            found.examine(&dir.join(crate::grading::LOG_FILE));
-            found
-        }
-    };
+    let found = examine(check, dir, Unwritable::default());
     unwritable(check, &found)
+}
+
+/// Adds directories and files below `dir` to `found` that a run must write, but cannot write.
+fn examine(check: &'static str, dir: &Path, mut found: Unwritable) -> Unwritable {
+    if check == "cache" {
+        Store::examine(dir, &mut found);
+    } else {
+        found.examine_directories(dir, DATA_DEPTH);
+        found.examine(&dir.join(crate::grading::LOG_FILE));
+    }
+    found
 }
 
 /// Reports directories and files that the current user cannot write: their number, the owner of one of them, and commands
@@ -145,24 +148,46 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
         1 => format!("cannot be written: {described}"),
         count => format!("{count} directories or files cannot be written, for example {described}"),
     };
-    let change = "change its owner or mode. If a group shares the directory DIR, run as root `chgrp -R GROUP DIR`, `chmod -R g=u DIR` and \
-                  `find DIR -type d -exec chmod g+s {} +`, and use the setting `shared` for all users";
-    let help = prep_cache::join_group(first).unwrap_or_else(|| change.to_owned());
+    let help = prep_cache::group_remedy(first).unwrap_or_else(|| {
+        format!(
+            "change its owner or mode. If a group shares the directory DIR, {}, and use the setting `shared` for all users",
+            prep_cache::share_commands("GROUP", "DIR")
+        )
+    });
     Some(CheckResult::new(check, Health::Error, text).help(help))
 }
 
-/// Returns a warning if the group of `dir` can write `dir`, but cannot write directories that the current user creates in
-/// `dir`. Otherwise returns `None`.
+/// Returns a warning or an error if the group of `dir` can write `dir`, but cannot write directories in `dir` that exist or
+/// that the current user creates. Otherwise returns `None`.
 fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     const GROUP_MAY_WRITE: u32 = 0o020;
+    const SETGID: u32 = 0o2000;
     let metadata = dir.metadata().ok()?;
+    let found = examine(check, dir, Unwritable::by_group_of(dir)?);
+    if let Some(first) = found.first.as_deref().and_then(prep_cache::ownership) {
+        let (shown, group) = (
+            dir.display().to_string(),
+            prep_cache::group_name(metadata.gid()),
+        );
+        let count = match found.count {
+            1 => "a directory or file in it has".to_owned(),
+            count => format!("{count} directories or files in it have"),
+        };
+        let text = format!(
+            "the group {group} shares {shown}, but {count} another group or no setgid bit: {first}"
+        );
+        // The bit shows that users share the directory.
+        let health = match metadata.mode() & SETGID {
+            0 => Health::Warning,
+            _ => Health::Error,
+        };
+        let help = prep_cache::share_commands(&group, &shown);
+        return Some(CheckResult::new(check, health, text).help(help));
+    }
     let probe = tempfile::tempdir_in(dir).ok()?;
     let created = probe.path().join("probe");
     std::fs::create_dir(&created).ok()?;
     let created = created.metadata().ok()?;
-    if metadata.mode() & GROUP_MAY_WRITE == 0 {
-        return None;
-    }
     let shown = dir.display();
     let warning = |text: String, help: String| {
         Some(CheckResult::new(check, Health::Warning, text).help(help))

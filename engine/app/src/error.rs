@@ -95,7 +95,7 @@ impl Error {
         let place = closed.unwrap_or(path);
         let described = prep_cache::ownership(place);
         let described = described.unwrap_or_else(|| place.display().to_string());
-        let help = prep_cache::join_group(place).unwrap_or_else(|| {
+        let help = prep_cache::group_remedy(place).unwrap_or_else(|| {
             format!(
                 "change the owner or mode of {}, or ask its owner",
                 place.display()

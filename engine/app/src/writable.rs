@@ -45,7 +45,7 @@ fn help_if_denied(dir: &Path) -> String {
     let existing = closed.or_else(|| dir.ancestors().find(|path| path.exists()));
     let existing = existing.unwrap_or(dir);
     let shown = existing.display();
-    match prep_cache::join_group(existing) {
+    match prep_cache::group_remedy(existing) {
         Some(group) => group,
         None if existing == dir || closed.is_some() => {
             match existing

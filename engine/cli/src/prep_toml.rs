@@ -442,7 +442,7 @@ fn denied(path: &Path, instead: &str) -> CliError {
     let is_own = |place: &Metadata| place.uid() == rustix::process::geteuid().as_raw();
     let ask = match place.metadata() {
         Ok(place_data) if is_own(&place_data) => format!("run `chmod u+rX {}`", place.display()),
-        _ => prep_cache::join_group(place).unwrap_or("ask its owner for permission".to_owned()),
+        _ => prep_cache::group_remedy(place).unwrap_or("ask its owner for permission".to_owned()),
     };
     CliError::new(Exit::Machine, message).help(format!("{ask}, or {instead}"))
 }
