@@ -200,11 +200,41 @@ fn a_pull_of_something_unknown_names_the_remote() {
         "{message}"
     );
     assert!(help.contains("--skip-verification"), "{help}");
-    // The other competitions are pulled.
+    // Each reason is reported, and the other competitions are pulled.
+    for machine in [&one, &four] {
+        machine.pipeline("quay", Harbour::PIPELINE);
+    }
+    one.bundle("quay", &Harbour::bundle(&Harbour::table()));
+    one.run_and_count_steps("quay");
+    let all = ["remote", "pull", "--json", Harbour::ID, Gallery::ID];
+    four.prep(&all).code(4).stderr_has(&[
+        "has results of harbour, but their bundle does not have the published checksum",
+    ]);
+    let ended = four.prep(&[&all[..], &["quay"]].concat()).code(4);
+    let ended = ended.stderr_has(&["has results of harbour, but", "has no results of gallery\n"]);
+    assert_eq!(ended.competition()["id"], "quay");
     let (three, _) = lab.machine(&[&key], "");
     let ended = three.prep(&[&pull[..], &[Gallery::ID]].concat()).code(4);
     let ended = ended.stderr_has(&["has no results of gallery\n"]);
     assert_eq!(ended.competition()["id"], Harbour::ID);
+}
+
+/// The results of images are members of the bundle, so another machine needs the bundle.
+#[test]
+fn a_pull_without_a_mirrored_bundle_names_the_mirror() {
+    let lab = Lab::new();
+    let (one, key) = lab.machine(&[], "");
+    one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+    one.run_and_count_steps(Gallery::ID);
+    let (two, _) = lab.machine(&[&key], "");
+    let pull = ["remote", "pull", "--skip-verification", Gallery::ID];
+    two.prep(&pull).code(4).stderr_has(&[
+        &format!(
+            "the mirror of {} lacks the bundle, and no bundle: looked for",
+            lab.url()
+        ),
+        "help: set `mirror = true` in `[remote]` of prep.toml on a machine that has the bundle",
+    ]);
 }
 
 /// One machine records the restart points of a deflated archive, and all other machines use them.

@@ -207,13 +207,14 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         Remedy::RepairRemote => {
             "`prep remote push --replace` on a machine that has the results repairs the remote".to_owned()
         }
+        Remedy::SendBundle => {
+            "set `mirror = true` in `[remote]` of prep.toml on a machine that has the bundle, and run `prep remote push` there"
+                .to_owned()
+        }
         Remedy::NameIdentity => "name the secret key of a grader with --identity FILE".to_owned(),
         Remedy::Unseal { id } => match verb.has("unseal") {
             true => "--unseal writes the plain answers again".to_owned(),
-            false => format!(
-                "`prep run {id}{} --unseal` writes the plain answers again",
-                verb.data.concat()
-            ),
+            false => format!("`{} --unseal` writes the plain answers again", verb.run(id)),
         },
         Remedy::ListKeys => "`prep remote key list` prints public keys".to_owned(),
         Remedy::TrustKey { key: None } => {

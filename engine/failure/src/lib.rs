@@ -278,6 +278,8 @@ pub enum Remedy {
     ChooseKey,
     /// Replace damaged results in the remote by the intact results of another machine.
     RepairRemote,
+    /// Send a bundle, whose results are in the remote, to the remote's mirror.
+    SendBundle,
     /// Name the file with a secret key that opens sealed answers.
     NameIdentity,
     /// Prepare a competition whose answers are sealed (encrypted), so that its answers are also written unencrypted.

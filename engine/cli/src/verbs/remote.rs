@@ -109,7 +109,7 @@ impl PushArgs {
             );
             CliError::new(Exit::Input, message).help("--unseal sends the plain answers")
         });
-        let left_out = show_unless_last(session, sealed, &ids)?;
+        let left_out = show_unless_last(session, sealed.into_iter().collect(), &ids)?;
         link.remote().require_writable()?;
         if self.replace {
             link.replace_all();
@@ -161,20 +161,18 @@ impl PushArgs {
     }
 }
 
-/// Prints an error about competitions that are left out, and returns its exit code. If `left`, the list of the
-/// remaining competitions, is empty, returns the error instead.
+/// Prints errors about competitions that are left out, and returns their exit code. If `left`, the list of the remaining
+/// competitions, is empty, returns the last error instead of printing it.
 fn show_unless_last(
     session: &CliSession,
-    error: Option<CliError>,
+    mut errors: Vec<CliError>,
     left: &[String],
 ) -> Result<Exit, CliError> {
-    match error {
-        None => Ok(Exit::Success),
-        Some(error) if left.is_empty() => Err(error),
-        Some(error) => {
-            session.printer.error(&error);
-            Ok(error.exit)
-        }
+    let last = if left.is_empty() { errors.pop() } else { None };
+    errors.iter().for_each(|error| session.printer.error(error));
+    match last {
+        Some(error) => Err(error),
+        None => Ok(Exit::combine(errors.iter().map(|error| error.exit))),
     }
 }
 
@@ -309,7 +307,7 @@ impl PullArgs {
         let (absent, ids): (Vec<String>, Vec<String>) = ids
             .into_iter()
             .partition(|id| missing.contains(id.as_str()));
-        let left_out = show_unless_last(session, absent_error(link, &absent)?, &ids)?;
+        let left_out = show_unless_last(session, absent_errors(link, &absent)?, &ids)?;
         session.printer.message(
             "you must accept the rules of each competition; `prep fetch --check-rules` lists the rules",
         );
@@ -323,34 +321,56 @@ impl PullArgs {
     }
 }
 
-/// Returns the error for competitions that cannot be pulled, because the remote has no trusted record of their bundle and
-/// this machine has no bundle.
-fn absent_error(link: &Link, absent: &[String]) -> Result<Option<CliError>, CliError> {
-    let Some(first) = absent.first() else {
-        return Ok(None);
-    };
-    // The plan treats errors of the remote as missing records. This request returns such an error.
-    let is_known = link.source(first)?.is_some();
-    let (remote, ids) = (link.remote().name(), absent.join(", "));
+/// Returns the errors for competitions that cannot be pulled, because the remote has no trusted record of their bundle and
+/// this machine has no bundle: one error for each reason.
+fn absent_errors(link: &Link, absent: &[String]) -> Result<Vec<CliError>, CliError> {
+    if absent.is_empty() {
+        return Ok(Vec::new());
+    }
     // A remote on a web server cannot list its records, so an error is treated as an empty list.
     let listed = link.sources().unwrap_or_default();
-    let no_results = format!("the remote {remote} has no results of {ids}");
-    if is_known {
-        let message = format!(
-            "the remote {remote} has results of {first} from a bundle that does not have the published checksum"
-        );
-        return Ok(Some(CliError::new(Exit::Input, message).help(
-            "pull with --skip-verification if the data were pushed with this option",
-        )));
+    let (mut without_checksum, mut untrusted, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for id in absent {
+        // The plan treats errors of the remote as missing records. This request returns such an error.
+        let ids = match link.source(id)? {
+            Some(_) => &mut without_checksum,
+            None if listed.contains(id) => &mut untrusted,
+            None => &mut unknown,
+        };
+        ids.push(id.as_str());
     }
-    Ok(Some(match absent.iter().any(|id| listed.contains(id)) {
-        // A warning has already stated the reason.
-        true => CliError::new(Exit::Input, format!("{no_results} that you trust"))
-            .help("`[remote] trusted` in prep.toml lists the keys whose results you trust"),
-        false => CliError::new(Exit::Input, no_results).help(format!(
-            "run `prep remote push {first}` on a machine where the competition is prepared"
-        )),
-    }))
+    let remote = link.remote().name();
+    let mut errors = Vec::new();
+    let mut add = |ids: &[&str], message: String, help: String| {
+        if !ids.is_empty() {
+            errors.push(CliError::new(Exit::Input, message).help(help));
+        }
+    };
+    add(
+        &without_checksum,
+        format!(
+            "the remote {remote} has results of {}, but their bundle does not have the published checksum",
+            without_checksum.join(", ")
+        ),
+        "pull with --skip-verification if the data were pushed with this option".to_owned(),
+    );
+    let no_results =
+        |ids: &[&str]| format!("the remote {remote} has no results of {}", ids.join(", "));
+    // A warning has already stated the reason.
+    add(
+        &untrusted,
+        format!("{} that you trust", no_results(&untrusted)),
+        "`[remote] trusted` in prep.toml lists the keys whose results you trust".to_owned(),
+    );
+    add(
+        &unknown,
+        no_results(&unknown),
+        format!(
+            "run `prep remote push {}` on a machine where the competition is prepared",
+            unknown.join(" ")
+        ),
+    );
+    Ok(errors)
 }
 
 /// Create and list keys that sign results and reports

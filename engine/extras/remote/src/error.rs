@@ -217,6 +217,7 @@ fn code(body: &str) -> Option<&str> {
     xml().or_else(json).map(str::trim)
 }
 
+#[derive(Default)]
 struct ErrorParts {
     texts: Vec<String>,
     transport: Option<HttpErrorKind>,
@@ -227,12 +228,7 @@ struct ErrorParts {
 
 impl ErrorParts {
     fn new(error: &object_store::Error) -> ErrorParts {
-        let mut parts = ErrorParts {
-            texts: Vec::new(),
-            transport: None,
-            io: None,
-            missing_are_named: None,
-        };
+        let mut parts = ErrorParts::default();
         for cause in prep_core::causes(error) {
             if let Some(cause) = cause.downcast_ref::<HttpError>() {
                 parts.transport = Some(cause.kind());

@@ -397,11 +397,9 @@ impl Inner {
     }
 
     pub(crate) fn mark_absent(&self, object: Digest) {
-        let mut present = self.present.lock();
         for area in Area::ALL {
-            present.remove(&(area, object));
+            self.present.lock().remove(&(area, object));
         }
-        drop(present);
         insert(&self.absent, object);
     }
 

@@ -10,7 +10,7 @@ use std::{fmt, io};
 use futures::StreamExt;
 use parking_lot::Mutex;
 use prep_cache::{Content, Digest, LedgerEntry, Offer, Store, Tier};
-use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
+use prep_core::{Context, FileValue, Remedy, Source, SourceState, StepError, Value, WithRemedy};
 use tokio::sync::mpsc::Sender;
 
 use crate::error::RemoteError;
@@ -95,37 +95,33 @@ impl Tier for LinkTier {
                 .send(receive(&remote, &digest, expected, free, &sender).await)
                 .await;
         });
-        loop {
-            // Unlike `blocking_recv`, `block_on` works on threads of any runtime.
-            match futures::executor::block_on(receiver.recv()) {
-                Some(Chunk::Bytes(bytes)) => to.write_all(&bytes)?,
-                Some(Chunk::End) => return Ok(true),
-                Some(Chunk::Failed(error)) => {
-                    inner.report_error(&error, false);
-                    inner.mark_absent(*object);
-                    return Ok(false);
-                }
-                Some(Chunk::WrongLength) => {
-                    inner.mark_damaged(*object);
-                    return Ok(false);
-                }
-                Some(Chunk::NoRoom(length)) => {
-                    inner.mark_absent(*object);
-                    let message = format!(
-                        "the object {} in the remote {} is too large ({}) for the free disk space; it is not fetched",
-                        object.short(),
-                        inner.remote.name(),
-                        prep_core::units::bytes(length)
-                    );
-                    inner.report(message, None);
-                    return Ok(false);
-                }
-                Some(Chunk::Absent) | None => {
-                    inner.record_absent(*object);
-                    return Ok(false);
-                }
-            }
+        // Unlike `blocking_recv`, `block_on` works on threads of any runtime.
+        let mut next = || futures::executor::block_on(receiver.recv()).unwrap_or(Chunk::Absent);
+        let mut chunk = next();
+        while let Chunk::Bytes(bytes) = chunk {
+            to.write_all(&bytes)?;
+            chunk = next();
         }
+        match chunk {
+            Chunk::End => return Ok(true),
+            Chunk::Failed(error) => {
+                inner.report_error(&error, false);
+                inner.mark_absent(*object);
+            }
+            Chunk::WrongLength => inner.mark_damaged(*object),
+            Chunk::NoRoom(length) => {
+                inner.mark_absent(*object);
+                let message = format!(
+                    "the object {} in the remote {} is too large ({}) for the free disk space; it is not fetched",
+                    object.short(),
+                    inner.remote.name(),
+                    prep_core::units::bytes(length)
+                );
+                inner.report(message, None);
+            }
+            Chunk::Absent | Chunk::Bytes(_) => inner.record_absent(*object),
+        }
+        Ok(false)
     }
 
     fn report_damaged(&self, object: &Digest) {
@@ -244,9 +240,9 @@ impl MirroredSource {
         let known = inner.ask(async move { link.source(&name).await })??;
         let fits = self.is_published(&known.content);
         if !fits {
+            let name = &self.name;
             let message = format!(
-                "the bundle of `{}` in the mirror does not have the published checksum; it is not used",
-                self.name
+                "the remote's results of `{name}` are not used, because their bundle does not have the published checksum"
             );
             inner.report(message, None);
         }
@@ -274,6 +270,22 @@ impl MirroredSource {
         let recorded = || self.remote_answer.get_or_init(|| self.query_remote());
         let content = stated.or_else(|| recorded().as_ref()).cloned();
         Ok(content.filter(|content| !context.outside.is_lost(&content.digest)))
+    }
+
+    /// Adds to an error of `inner` that the mirror does not have the file either, although the remote has results of it.
+    fn explain(&self, error: StepError) -> StepError {
+        let inner = self.link.inner();
+        let content = self.remote_answer.get().and_then(Option::as_ref);
+        let is_absent = content.is_some_and(|known| !inner.may_have(&known.digest));
+        match error.remedy() {
+            Some(remedy) if is_absent && inner.accepts_reads() => {
+                let (remote, cause) = (inner.remote.name(), prep_core::chain(&error));
+                let message = format!("the mirror of {remote} lacks the bundle, and {cause}");
+                let cause = WithRemedy::new(message, Remedy::SendBundle.or(remedy));
+                StepError::new(error.failure(), cause)
+            }
+            _ => error,
+        }
     }
 
     fn read_from_mirror(&self, context: &Context, content: &Content) {
@@ -334,7 +346,8 @@ impl Source for MirroredSource {
             self.read_from_mirror(context, &content);
             return Ok(value(&content));
         }
-        let value = self.inner.run(context)?;
+        let value = self.inner.run(context);
+        let value = value.map_err(|error| self.explain(error))?;
         self.offer(context, &value)?;
         Ok(value)
     }

@@ -172,14 +172,10 @@ async fn result(
         None if entry.lengths.len() == entry.objects().count() => {}
         None => entry.lengths.clear(),
     }
-    let (key, competition) = (&offer.key, &offer.competition);
-    let put = inner
-        .remote
-        .put_entry(key, &entry, competition, inner.replaces_all());
+    let (remote, key) = (&inner.remote, &offer.key);
+    let (competition, step) = (&offer.competition, &offer.step);
+    let put = remote.put_entry(key, &entry, competition, inner.replaces_all());
     let put = put.await?;
-    let Offer {
-        competition, step, ..
-    } = offer;
     match &put {
         PutOutcome::New | PutOutcome::Same => {}
         PutOutcome::Rejected(rejected) => inner.report_rejection("a result", rejected),
@@ -239,10 +235,8 @@ async fn object(
         _ => return in_remote(inner, area, digest).await,
     };
     let file = Arc::new(file);
-    inner
-        .remote
-        .put_object(area, &digest, file, replace)
-        .await?;
+    let put = inner.remote.put_object(area, &digest, file, replace);
+    put.await?;
     inner.mark_sent(digest);
     inner.mark_present(area, digest);
     Ok(ObjectLocation::Local(length))
