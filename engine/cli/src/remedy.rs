@@ -19,10 +19,15 @@ struct VerbOptions {
     given: HashSet<String>,
     /// The given options that decide which data the verb reads, as the user wrote them.
     data: Vec<String>,
+    /// The given [`PREPARATION_OPTIONS`], as arguments of `prep run`.
+    preparation: Vec<String>,
 }
 
 /// Options that decide which data a verb reads. The verbs that suggestions name, such as `audit`, have these options, too.
 const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "pipelines"];
+
+/// Options that `prep run` also has, and without which it may fail although this verb needs the same data.
+const PREPARATION_OPTIONS: [&str; 3] = ["skip-verification", "skip-bundle-verification", "remote"];
 
 impl VerbOptions {
     /// Collects the options of the verb on the command line.
@@ -54,12 +59,21 @@ impl VerbOptions {
             let (Some(name), id) = (option.get_long(), option.get_id().as_str()) else {
                 continue;
             };
-            if DATA_OPTIONS.contains(&name)
-                && matches.value_source(id) == Some(ValueSource::CommandLine)
-            {
-                let values = matches.get_raw(id).into_iter().flatten();
-                let values = values.map(|value| format!(" --{name} {}", in_shell(value)));
+            if matches.value_source(id) != Some(ValueSource::CommandLine) {
+                continue;
+            }
+            let values = matches.get_raw(id).into_iter().flatten().map(in_shell);
+            if DATA_OPTIONS.contains(&name) {
+                let values = values.map(|value| format!(" --{name} {value}"));
                 options.data.extend(values);
+            } else if PREPARATION_OPTIONS.contains(&name) {
+                // An address may contain a password.
+                let values = values.filter(|value| !value.contains('@'));
+                let values = values.map(|value| match &*value {
+                    "yes" | "true" => format!(" --{name}"),
+                    value => format!(" --{name}={value}"),
+                });
+                options.preparation.extend(values);
             }
         }
         options
@@ -76,6 +90,14 @@ impl VerbOptions {
     /// Returns `text` if the verb has the option and the user has not given the option.
     fn if_new(&self, option: &str, text: &str) -> Option<String> {
         (self.has(option) && !self.is_given(option)).then(|| text.to_owned())
+    }
+}
+
+impl VerbOptions {
+    /// Returns the command that prepares a competition with the options of the verb.
+    fn run(&self, id: &str) -> String {
+        let options = [self.data.concat(), self.preparation.concat()].concat();
+        format!("prep run {id}{options}")
     }
 }
 
@@ -160,10 +182,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "discard-bundle",
             "--discard-bundle deletes each bundle after its competition is prepared",
         )?,
-        Remedy::Prepare { id } => format!("run `prep run {id}{}`", verb.data.concat()),
+        Remedy::Prepare { id } => format!("run `{}`", verb.run(id)),
         Remedy::PrepareAgain { id } => format!(
-            "run `prep run {id}{}` with the options of the last run, such as --source; the record of them is lost",
-            verb.data.concat()
+            "run `{}` with the options of the last run, such as --source; the record of them is lost",
+            verb.run(id)
         ),
         Remedy::ListCompetitions => format!(
             "`prep list` shows all competitions{}",
@@ -191,8 +213,8 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "name a remote with --remote URL, or with `url` in `[remote]` of prep.toml".to_owned()
         }
         Remedy::PrepareAndSend { id } => format!(
-            "prepare the competition with `prep run {id}{}`, which sends the bundle and the results if all steps succeed",
-            verb.data.concat()
+            "prepare the competition with `{}`, which sends the bundle and the results if all steps succeed",
+            verb.run(id)
         ),
         Remedy::CreateKey { name: Some(name) } => {
             format!("run `prep remote key new {name}` to create the key")
@@ -330,6 +352,27 @@ mod tests {
             (
                 &["grade", "x", "a.csv", "--data-dir=my 'data'"],
                 r" --data-dir 'my '\''data'\'''",
+            ),
+            (
+                &[
+                    "remote",
+                    "pull",
+                    "x",
+                    "--skip-verification",
+                    "--remote",
+                    "file:///r",
+                    "--data-dir=d",
+                ],
+                " --data-dir d --skip-verification --remote=file:///r",
+            ),
+            (
+                &[
+                    "run",
+                    "x",
+                    "--skip-bundle-verification=no",
+                    "--remote=https://a:b@c",
+                ],
+                " --skip-bundle-verification=no",
             ),
         ] {
             let words = after(line, &prepare).unwrap();
