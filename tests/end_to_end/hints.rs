@@ -162,7 +162,21 @@ fn frequent_mistakes_have_a_remedy() {
         (
             &["run", "lab/unknown"],
             2,
-            &["no pack `lab` is installed, and `prep pack add SOURCE` adds one"],
+            &[
+                "there is no pack `lab`",
+                "`prep pack add SOURCE` installs a pack",
+            ],
+        ),
+        (
+            // The answers of another pack may differ.
+            &["run", "lab/harbour"],
+            2,
+            &["there is no pack `lab`"],
+        ),
+        (
+            &["plan", "competitions/harbour"],
+            2,
+            &["did you mean `harbour`?"],
         ),
         (
             &["run", "alone"],

@@ -142,7 +142,7 @@ fn competitions_of_a_pack_are_used_by_pack_and_id() {
     sandbox
         .prep(&["run", "lab/harbour"])
         .code(2)
-        .stderr_has(&["there is no competition `lab/harbour`"]);
+        .stderr_has(&["there is no pack `lab`"]);
     assert_eq!(names_in(&sandbox.path(PACKS)), [""; 0]);
 }
 

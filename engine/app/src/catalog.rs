@@ -17,7 +17,7 @@ use prep_steps::PublishedChecksums;
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::packs::{InstalledPack, PackFiles, installed_packs};
+use crate::packs::{InstalledPack, PACK_FILE, PackFiles, installed_packs};
 use crate::settings::Settings;
 
 /// A competition's files that are embedded in the binary.
@@ -267,6 +267,14 @@ impl Catalog {
             return self.entries.get(id).ok_or_else(missing);
         }
         self.entries.get(id).ok_or_else(|| {
+            if let Some(pack) = self.unknown_pack(id) {
+                let error = Error::request(format!("there is no pack `{pack}`"));
+                let packs = self.packs.keys().map(String::as_str);
+                return match prep_spec::nearest(pack, packs) {
+                    Some(near) => error.suggest(Some(&id.replacen(pack, near, 1))),
+                    None => error.help(Remedy::AddPack),
+                };
+            }
             let error = Error::request(format!("there is no competition `{id}`"));
             if let Some(remedy) = self.name_bundle(Path::new(id)) {
                 return error.help(remedy);
@@ -288,21 +296,23 @@ impl Catalog {
             }
             match (self.suggestion(id), self.similar(id).as_slice()) {
                 (Some(near), _) => error.suggest(Some(near)),
-                (None, []) => match id
-                    .split_once('/')
-                    .filter(|(_, id)| !id.contains(['/', '.']))
-                {
-                    Some((pack, _)) => error.help(Remedy::AddPack {
-                        name: pack.to_owned(),
-                    }),
-                    None => error.help(Remedy::ListCompetitions),
-                },
+                (None, []) => error.help(Remedy::ListCompetitions),
                 (None, similar) => {
                     let ids = joined(similar.iter().copied(), MAX_SIMILAR);
                     error.help(format!("did you mean one of {ids}?"))
                 }
             }
         })
+    }
+
+    /// Returns the pack in `id`, if `id` has the form `PACK/ID` and is neither a path nor a part of a Kaggle address.
+    fn unknown_pack<'i>(&self, id: &'i str) -> Option<&'i str> {
+        const NOT_PACKS: [&str; 4] = ["c", "competitions", "public", "private"];
+        let (pack, name) = id.split_once('/')?;
+        let is_id = !name.contains(['/', '.']) && prep_spec::check_pack_name(pack).is_ok();
+        let is_path = Path::new(id).exists() && !Path::new(pack).join(PACK_FILE).exists();
+        let is_other = NOT_PACKS.contains(&pack) || self.entries.contains_key(pack) || is_path;
+        (is_id && !name.is_empty() && !is_other).then_some(pack)
     }
 
     /// Returns the remedy if `path`, which the user passed in place of an id, is the path of a competition's bundle.

@@ -196,9 +196,9 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             true => format!("`{name}` is a set; select it with --set={name}"),
             false => format!("`{name}` is a set; `prep list --set={name}` lists its competitions"),
         },
-        Remedy::AddPack { name } => format!(
-            "`prep list` shows all competitions; no pack `{name}` is installed, and `prep pack add SOURCE` adds one"
-        ),
+        Remedy::AddPack => {
+            "`prep pack add SOURCE` installs a pack; `prep list` shows all competitions".to_owned()
+        }
         Remedy::ReplacePack => verb.if_new(
             "replace",
             "--replace installs the pack in place of the installed one",

@@ -251,10 +251,7 @@ pub enum Remedy {
         name: String,
     },
     /// Install the pack that contains a competition. A pack is a directory of competitions that are not built in.
-    AddPack {
-        /// The name of the pack.
-        name: String,
-    },
+    AddPack,
     /// Install a pack in place of the installed pack of this name.
     ReplacePack,
     /// Name the directory that contains the directories of pipelines.
