@@ -9,6 +9,8 @@ use prep_spec::shortened;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::grading::trial::{MAX_BYTES, MAX_BYTES_BUILT_IN};
+
 /// A reason without further members.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StatedReason {
@@ -76,11 +78,15 @@ pub(crate) fn serialize<S: Serializer>(
 pub fn short(reason: &Reason) -> String {
     match reason {
         Reason::FirstRun => "first run".to_owned(),
-        Reason::Changed { changes } => changes
-            .iter()
-            .map(format_change)
-            .collect::<Vec<_>>()
-            .join(", "),
+        Reason::Changed { changes } => {
+            let mut all: Vec<String> = changes.iter().find_map(own_files).into_iter().collect();
+            let is_explained = |change: &&Change| OF_OWN_FILES.contains(&&*change.field);
+            let has_own_files = !all.is_empty();
+            let others = changes.iter();
+            let others = others.filter(|change| !has_own_files || !is_explained(change));
+            all.extend(others.map(format_change));
+            all.join(", ")
+        }
         Reason::Failed { message } => {
             let message = crate::error::for_people(message);
             format!("it failed: {}", message.lines().next().unwrap_or_default())
@@ -156,6 +162,37 @@ pub fn print_queries(value: &mut Value) {
         Value::Object(members) => members.values_mut().for_each(print_queries),
         _ => {}
     }
+}
+
+/// The fields that change when the files of a competition become the user's own, or built-in ones again.
+const OF_OWN_FILES: [&str; 5] = [
+    "version",
+    "params.metric",
+    "params.submissions",
+    "params.max_bytes",
+    "inputs.test",
+];
+
+/// If a step changed because the files of a competition became the user's own, or built-in ones again, describes this.
+///
+/// The description of a built-in competition is published, so it contains no facts about submissions. The trial of a built-in
+/// competition has a lower limit.
+fn own_files(change: &Change) -> Option<String> {
+    let is_own = match (&*change.field, &change.old, &change.new) {
+        ("params.submissions", Value::Null, _) => true,
+        ("params.submissions", _, Value::Null) => false,
+        ("params.max_bytes", old, new) if *old == MAX_BYTES_BUILT_IN && *new == MAX_BYTES => true,
+        ("params.max_bytes", old, new) if *old == MAX_BYTES && *new == MAX_BYTES_BUILT_IN => false,
+        _ => return None,
+    };
+    let step = match &*change.field {
+        "params.submissions" => "`description.md` contains the rules for submissions",
+        _ => "the sample submission is checked more strictly",
+    };
+    Some(match is_own {
+        true => format!("the files of the competition are your own now, so {step}"),
+        false => "the files of the competition are the built-in ones again".to_owned(),
+    })
 }
 
 /// Describes a change, for example `sql changed` or ``input `train` changed``.
@@ -361,6 +398,32 @@ mod tests {
             (
                 changed,
                 "input `train` changed, sql changed, this version of prep implements the step differently",
+            ),
+            (
+                Reason::Changed {
+                    changes: vec![
+                        change("params.metric", json!("a"), json!("b")),
+                        change("params.submissions", Value::Null, json!({})),
+                        change("params.outputs", json!([]), json!(["a"])),
+                        change("version", json!(1), json!(3)),
+                    ],
+                },
+                "the files of the competition are your own now, so `description.md` contains the rules for submissions, outputs changed",
+            ),
+            (
+                Reason::Changed {
+                    changes: vec![
+                        change("inputs.test", Value::Null, json!("b")),
+                        change("params.max_bytes", json!(1 << 20), json!(16 << 20)),
+                    ],
+                },
+                "the files of the competition are your own now, so the sample submission is checked more strictly",
+            ),
+            (
+                Reason::Changed {
+                    changes: vec![change("params.submissions", json!({}), Value::Null)],
+                },
+                "the files of the competition are the built-in ones again",
             ),
             (
                 Reason::InputPending {

@@ -31,8 +31,8 @@ const TEST_TABLE: &str = "test.csv";
 /// If the answers and the sample submission together have more bytes, the trial does not grade them. The limit is lower
 /// for a built-in competition, because this project's tests already grade its sample. With the higher limit, a run of
 /// built-in competitions would spend a quarter of its time on trials.
-const MAX_BYTES: u64 = 16 << 20;
-const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
+pub(crate) const MAX_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
 
 /// Returns the trial of a competition. A run executes the trial later. Returns `None` if the pipeline has no section
 /// `grade`, or if its sample submission is not a CSV file.
