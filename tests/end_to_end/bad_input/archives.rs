@@ -12,6 +12,25 @@ fn with(member: Member) -> Vec<u8> {
         .bytes()
 }
 
+/// A saved web page is the most frequent wrong bundle: Kaggle sends it to users who may not download the file.
+#[test]
+fn run_and_audit_give_one_advice_for_a_web_page() {
+    let sandbox = Sandbox::new();
+    let md5 = "bundle: { md5: 0123456789abcdef0123456789abcdef,";
+    sandbox.pipeline(Harbour::ID, &Harbour::PIPELINE.replace("bundle: {", md5));
+    sandbox.bundle(Harbour::ID, b"<!DOCTYPE html><html></html>");
+    let advice = "accept the competition's rules on Kaggle and check the credentials, then";
+    sandbox
+        .prep(&["run", Harbour::ID, "--source", "source"])
+        .code(5)
+        .stderr_has(&[&format!(
+            "help: {advice} delete the file, and download it again"
+        )]);
+    sandbox
+        .prep(&["audit", Harbour::ID, "--source", "source"])
+        .stdout_has(&[&format!("do      {advice} download it again")]);
+}
+
 #[test]
 fn files_that_are_not_zip_archives_are_errors() {
     let whole = Harbour::bundle(&Harbour::table());
@@ -22,7 +41,7 @@ fn files_that_are_not_zip_archives_are_errors() {
         (b"id,tons\n1,2\n", &["expected a zip archive"]),
         (
             b"<!DOCTYPE html><html><title>Log in</title></html>",
-            &["expected a zip archive", "log in"],
+            &["expected a zip archive", "accept the rules"],
         ),
         (
             b"7z\xbc\xaf\x27\x1c\0\x04",

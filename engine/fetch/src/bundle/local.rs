@@ -14,11 +14,15 @@ use prep_core::{
     Context, Failure, FileValue, Remedy, Source, SourceState, StepError, Value, WithRemedy, chain,
 };
 use prep_formats::limits::DecodingLimits;
+use prep_formats::sniff::FileType;
 use prep_formats::zip::{ZipDirectory, ZipError};
 use thiserror::Error;
 
 use crate::bundle::kaggle::SOURCES;
 use crate::error::FetchError;
+
+/// The provider of bundles.
+const KAGGLE: &str = "Kaggle";
 
 /// A competition's bundle, or the file of another source, at one of several possible paths.
 #[derive(Debug, Clone)]
@@ -190,7 +194,7 @@ impl LocalBundle {
             .collect();
         let what = FileLabel {
             title: "bundle".to_owned(),
-            owner: "Kaggle".to_owned(),
+            owner: KAGGLE.to_owned(),
             remedy: Remedy::NameSource,
             difference: Remedy::ExplainDifference { id: id.to_owned() }.or(Remedy::AcceptBundle),
         };
@@ -352,10 +356,16 @@ impl LocalBundle {
                 if is_archive(path)
                     && let Some(cause) = archive_error(path)
                 {
+                    let is_page = matches!(&cause, ZipError::NotAZip { found, .. } if *found == FileType::Html);
+                    let remedy = match is_page && self.what.owner == KAGGLE {
+                        true => {
+                            "accept the competition's rules on Kaggle and check the credentials, then delete the file, and download it again"
+                        }
+                        false => "delete the file, and download it again",
+                    };
                     let path = path.to_path_buf();
                     let error = BundleError::NotAnArchive { path, cause };
-                    let remedy = "delete the file, and download it again".into();
-                    let error = WithRemedy::new(error, remedy);
+                    let error = WithRemedy::new(error, remedy.into());
                     return Err(StepError::new(Failure::Check, error));
                 }
                 let error = BundleError::WrongChecksum {

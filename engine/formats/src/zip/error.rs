@@ -11,7 +11,15 @@ use prep_failure::{Quoted, units};
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
     /// The file is not a zip archive.
-    #[error("got {found}, {}, expected a zip archive; {}fetch the file again", units::bytes(*.size), if *.found == FileType::Html { "log in, and " } else { "" })]
+    #[error(
+        "got {found}, {}, expected a zip archive; {}fetch the file again",
+        units::bytes(*.size),
+        match found {
+            // A server sends a page instead of a file that the user may not download.
+            FileType::Html => "accept the rules and check the credentials, then ",
+            _ => "",
+        }
+    )]
     NotAZip {
         /// The type that its first bytes indicate.
         found: FileType,
