@@ -428,10 +428,15 @@ fn text(all: &[Rerun]) -> String {
     }
     let differing = sum(all, differs);
     let compared = sum(all, is_equal) + differing;
-    text.push_str(&format!(
-        "{} compared, {differing} differ\n",
-        units::count(compared as u64, "step")
-    ));
+    text.push_str(&match compared {
+        0 => {
+            "no step could be compared: the cache has no results of these competitions\n".to_owned()
+        }
+        _ => format!(
+            "{} compared, {differing} differ\n",
+            units::count(compared as u64, "step")
+        ),
+    });
     text
 }
 
