@@ -166,6 +166,7 @@ class Run(Preparation, Limits, Unit, total=False):
 
 class Fetch(Selection, Source, Limits, Remote, Unit, total=False):
     skip_bundle_verification: Annotated[bool, "accept a bundle whose MD5 is not the published one"]
+    no_download: Annotated[bool, "send no request to Kaggle; only check the bundles that you have"]
 
 
 class FetchList(Selection, Source, Remote, Unit, total=False):

@@ -41,8 +41,8 @@ pub struct FetchArgs {
     /// List the files of bundles; download nothing
     #[arg(long, conflicts_with = "check_rules")]
     list: bool,
-    /// With --list: send no request to Kaggle
-    #[arg(long, requires = "list")]
+    /// Send no request; check or list the bundles that you have
+    #[arg(long, conflicts_with = "check_rules")]
     no_download: bool,
     #[command(flatten)]
     rules: RulesArgs,
@@ -104,7 +104,11 @@ impl FetchArgs {
             keep_bundles: !self.discard_bundle,
             ..session.options_with(given)
         };
-        let task = session.task(options, &self.limits, Purpose::Download)?;
+        let purpose = match self.no_download {
+            true => Purpose::Unused,
+            false => Purpose::Download,
+        };
+        let task = session.task(options, &self.limits, purpose)?;
         let ids = self.unit.part(session, &task.catalog, ids)?;
         for id in &ids {
             task.catalog.get(id)?;
