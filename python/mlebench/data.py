@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from mleprep._mlebench.download import download
 from mleprep._mlebench.lazy import LazyModule
+from mleprep._mlebench.program import ProgramError
 
 from mlebench.registry import Competition
 from mlebench.utils import authenticate_kaggle_api as authenticate_kaggle_api
@@ -113,8 +114,15 @@ def download_dataset(
     quiet: bool = False,
     force: bool = False,
 ) -> Path:
-    """Downloads a bundle if it does not exist. Returns its path."""
-    return download(competition_id, download_dir, quiet, force)
+    """Downloads a bundle if it does not exist. Returns its path.
+
+    As in upstream, missing or rejected credentials are a `PermissionError`.
+    """
+    try:
+        return download(competition_id, download_dir, quiet, force)
+    except ProgramError:
+        authenticate_kaggle_api()
+        raise
 
 
 # The original function, for comparison with `download_dataset`, which a caller may have replaced.

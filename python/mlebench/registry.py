@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,9 @@ class Registry:
 
     def get_competition(self, competition_id: str) -> Competition:
         directory = self.get_competitions_dir() / competition_id
-        config = load_yaml(directory / "config.yaml")
+        path = directory / "config.yaml"
+        assert path.is_file(), f"File `{path}` does not exist{self._suggestion(competition_id)}."
+        config = load_yaml(path)
         dataset = config["dataset"]
         data_dir = self.get_data_dir()
         home = data_dir / competition_id
@@ -89,6 +92,10 @@ class Registry:
                 "leaderboard": directory / "leaderboard.csv",
             }
         )
+
+    def _suggestion(self, competition_id: str) -> str:
+        near = difflib.get_close_matches(competition_id, self.list_competition_ids(), n=1)
+        return f", because there is no competition `{competition_id}`; did you mean `{near[0]}`?" if near else ""
 
     def get_competitions_dir(self) -> Path:
         """Returns the directory that contains a directory per competition."""

@@ -68,7 +68,8 @@ def test_an_interrupted_download_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
 
     def refused(competition_id: str, data_dir: Path, quiet: bool) -> None:
         (data_dir / competition_id).mkdir()
-        raise program.ProgramError("no", 4)
+        place = data_dir / competition_id / f"{competition_id}.zip"
+        raise program.ProgramError(f"looked for {data_dir / place.name}, {place}", 4)
 
     monkeypatch.setattr(program, "fetch", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -78,6 +79,8 @@ def test_an_interrupted_download_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     assert [one.name for one in (tmp_path / "any").iterdir()] == ["x.zip"]
     # A failed download that received no bytes leaves no files and directories.
     monkeypatch.setattr(program, "fetch", refused)
-    with pytest.raises(program.ProgramError):
+    with pytest.raises(program.ProgramError) as raised:
         download.download("y", tmp_path / "any")
+    # The caller knows only this path.
+    assert str(raised.value) == f"looked for {tmp_path / 'any/y.zip'}"
     assert [one.name for one in (tmp_path / "any").iterdir()] == ["x.zip"]

@@ -19,6 +19,7 @@ import pytest
 import mlebench
 from mlebench.data import (
     download_and_prepare_dataset,
+    download_dataset,
     ensure_leaderboard_exists,
     generate_checksums,
     get_leaderboard,
@@ -72,8 +73,10 @@ def test_registry_lists_82_competitions(tmp_path: Path) -> None:
     assert names == [f"{n}.txt" for n in "dev high low medium spaceship-titanic split75 systemcard".split()]
     other = registry.set_data_dir(tmp_path)
     assert other.get_data_dir() == tmp_path.resolve() and registry.get_data_dir() != tmp_path.resolve()
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="does not exist.$"):
         registry.get_competition("no-such")
+    with pytest.raises(AssertionError, match="did you mean `leaf-classification`"):
+        registry.get_competition("leaf-classificatio")
     for one in ids:
         found = other.get_competition(one)
         directory = other.get_competitions_dir() / one
@@ -281,6 +284,17 @@ def test_custom_prepare_fn_is_called(tmp_path: Path) -> None:
     assert not own.raw_dir.exists()
     with pytest.raises(AssertionError):
         download_and_prepare_dataset(dataclasses.replace(own, prepare_fn=lambda a, b, c: None))
+
+
+def test_missing_credentials_have_the_class_of_upstream(tmp_path: Path) -> None:
+    with pytest.raises(PermissionError):
+        download_dataset("dog-breed-identification", tmp_path / "dl")
+    with pytest.raises(PermissionError, match="no Kaggle credentials"):
+        download_and_prepare_dataset(Registry(tmp_path).get_competition("dog-breed-identification"))
+    # The error of a bundle that exists is not about credentials.
+    (tmp_path / "leaf-classification.zip").write_bytes(b"<html>")
+    with pytest.raises(ValueError, match="MD5|archive"):
+        download_and_prepare_dataset(Registry(tmp_path).get_competition("leaf-classification"))
 
 
 def test_second_prepare_changes_nothing_and_keeps_other_files(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from mleprep._mlebench import program
+from mleprep._mlebench import advice, program
 
 
 def download(competition_id: str, download_dir: Path, quiet: bool = False, force: bool = False) -> Path:
@@ -30,13 +30,22 @@ def download(competition_id: str, download_dir: Path, quiet: bool = False, force
         return target
     try:
         program.fetch(competition_id, data_dir, quiet)
-    except BaseException:
+    except BaseException as error:
         _remove_if_empty(data_dir / competition_id)
         _remove_if_empty(data_dir)
+        if isinstance(error, program.ProgramError):
+            raise program.ProgramError(_for_caller(str(error), data_dir, target), error.code) from None
         raise
     shutil.move(data_dir / competition_id / target.name, target)
     shutil.rmtree(data_dir, ignore_errors=True)
     return target
+
+
+def _for_caller(message: str, data_dir: Path, target: Path) -> str:
+    """Replaces the paths in the program's data directory by the path that the caller knows."""
+    inner = data_dir / target.stem / target.name
+    message = message.replace(f"{data_dir / target.name}, {inner}", str(inner)).replace(str(inner), str(target))
+    return message.replace(str(advice.INSTEAD["--source"]), f"put the bundle at {target}")
 
 
 def _remove_if_empty(directory: Path) -> None:

@@ -99,8 +99,22 @@ def _run(data_dir: Path, ids: list[str], check: bool) -> dict[str, Exception]:
         found = program.run(data_dir, ids, *options)
     except program.ProgramError as error:
         return dict.fromkeys(ids, error)
-    failures = {one: _failure(one, found[one]) for one in ids}
-    return {one: error for one, error in failures.items() if error is not None}
+    failures = {one: failure for one in ids if (failure := _failure(one, found[one])) is not None}
+    missing = [one for one in failures if _lacks_bundle(data_dir, one, found[one])]
+    if missing:
+        try:
+            data.authenticate_kaggle_api()
+        except PermissionError:
+            # Upstream raises this class. Its text does not state where a bundle of the user may be.
+            failures |= {one: PermissionError(str(failures[one])) for one in missing}
+    return failures
+
+
+def _lacks_bundle(data_dir: Path, competition_id: str, found: dict[str, Any]) -> bool:
+    """Whether a competition was not prepared because there is no bundle."""
+    name = f"{competition_id}.zip"
+    exists = (data_dir / name).is_file() or (data_dir / competition_id / name).is_file()
+    return not exists and any(one["step"] == "bundle" for one in found["failures"])
 
 
 def _failure(competition_id: str, found: dict[str, Any]) -> Exception | None:
