@@ -225,6 +225,12 @@ impl PlannedCompetition {
         let count = |runs: Runs| self.steps.iter().filter(|step| step.runs == runs).count();
         let (yes, maybe) = (count(Runs::Yes), count(Runs::Maybe));
         let mut facts = Vec::new();
+        let rejected = self.steps.iter().find_map(|step| match &step.reason {
+            Some(Reason::Failed { message }) if step.step == "bundle" => Some(message),
+            _ => None,
+        });
+        let rejected = rejected.map(|message| prep_app::for_people(message));
+        facts.extend(rejected.map(|message| format!("the bundle cannot be used: {message}")));
         if yes + maybe == 0 {
             facts.push("up to date".to_owned());
         } else {
