@@ -52,20 +52,31 @@ fn audit_explains_a_tree_of_another_program() {
     let (causes, report) = audit(&sandbox, &["--tree", "theirs"], 0, "tree");
     assert!(causes.is_empty());
     assert_eq!(report["verdict"], "equal");
+    let concludes = |report: &serde_json::Value, words: &str| {
+        let conclusion = report["conclusion"].as_str().expect("a conclusion");
+        assert!(conclusion.starts_with(words), "{conclusion}");
+    };
+    concludes(&report, "the tree is identical to the prepared data; ");
     change("public/train.csv", &|text| text.replace('\n', "\r\n"));
     let (causes, report) = audit(&sandbox, &["--tree", "theirs"], 0, "tree");
     assert_eq!(causes, ["line-ends"]);
     assert_eq!(report["verdict"], "same_content");
+    concludes(
+        &report,
+        "the tree has the same content as the prepared data (line-ends); ",
+    );
     change("private/test.csv", &|text| {
         text.replacen(",1\n", ",0\n", 1).replace('\n', "\r\n")
     });
     let (causes, report) = audit(&sandbox, &["--tree", "theirs"], 5, "tree");
     assert_eq!(causes, ["labels-changed", "line-ends"]);
     assert_eq!(report["verdict"], "answers_differ");
+    concludes(&report, "the answers in the tree differ (labels-changed); ");
     let ended = sandbox
         .prep(&["audit", Harbour::ID, "--tree", "theirs"])
         .code(5);
     ended.stdout_has(&[
+        "harbour: the answers in the tree differ (labels-changed); ",
         "labels-changed   harm: answers",
         "ours \"1\", theirs \"0\": 1",
         "line-ends   harm: form",

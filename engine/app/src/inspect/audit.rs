@@ -544,11 +544,16 @@ fn conclusion(
         (Some(true), None) if is_published => "the bundle is the published one",
         _ => "there is no published checksum to compare the data with",
     };
-    let of_tree = tree.map(|part| match part.report.blocks.first() {
-        Some(worst) if part.report.verdict > Verdict::SameContent => {
-            format!("the tree differs from the prepared data ({})", worst.cause)
-        }
-        _ => "the tree has the same content as the prepared data".to_owned(),
+    let of_tree = tree.map(|part| {
+        let words = match part.report.verdict {
+            Verdict::Equal => "the tree is identical to the prepared data",
+            Verdict::SameContent => "the tree has the same content as the prepared data",
+            Verdict::ContentDiffers => "the content of the tree differs",
+            Verdict::AnswersDiffer => "the answers in the tree differ",
+        };
+        let worst = part.report.blocks.first();
+        let cause = worst.map_or(String::new(), |worst| format!(" ({})", worst.cause));
+        format!("{words}{cause}")
     });
     of_tree.map_or(of_data.to_owned(), |of_tree| {
         format!("{of_tree}; {of_data}")

@@ -114,7 +114,11 @@ pub fn exit(verdict: Verdict) -> Exit {
 }
 
 fn audit_text(audit: &Audit) -> String {
-    let mut text = format!("{}: {}; {}\n", audit.id, verdict(audit), audit.conclusion);
+    // With a tree, the conclusion begins with the verdict about the tree.
+    let mut text = match &audit.tree {
+        Some(_) => format!("{}: {}\n", audit.id, audit.conclusion),
+        None => format!("{}: {}; {}\n", audit.id, verdict(audit), audit.conclusion),
+    };
     text.push_str(&format!(
         "  bundle   {}\n",
         audit

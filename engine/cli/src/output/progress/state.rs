@@ -197,14 +197,14 @@ impl State {
 
     /// Returns for example `3 of 44 steps`, `1 of 4 competitions`, the fraction in percent, the remaining time, the
     /// numbers of bytes and files, the transferred bytes, and the elapsed time. If all steps wait for another process, the
-    /// second fact is this process.
+    /// second fact is this process, and there is no remaining time.
     pub(super) fn facts(&self) -> Vec<String> {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
-        if let Some(holder) = self.waiting.values().next()
-            && self.running.is_empty()
-        {
-            facts.push(format!("waiting for {holder}"));
+        let waiting = self.waiting.iter().next();
+        let waiting = waiting.filter(|_| self.running.is_empty());
+        if let Some(((competition, step), holder)) = waiting {
+            facts.push(format!("{competition}/{step} is waiting for {holder}"));
         }
         if self.competitions.len() > 1 {
             let ended = self.competitions.values();
@@ -217,6 +217,7 @@ impl State {
         }
         facts.push(format!("{} %", (self.fraction.done() * 100.0) as u64));
         let left = self.fraction.time_left();
+        let left = left.filter(|left| waiting.is_none() && left.as_secs() > 0);
         facts.extend(left.map(|left| format!("{} left", units::approximate_duration(left))));
         let (bytes, files) = self.totals();
         facts.extend(amounts(bytes, files, self.rate.2));
@@ -476,14 +477,18 @@ mod tests {
         }
         let line = state.line();
         assert!(
-            line.starts_with("0 of 2 steps, waiting for process 7 of user ann, "),
+            line.starts_with("0 of 2 steps, a/x is waiting for process 7 of user ann, "),
             "{line}"
         );
         let counters = Arc::new(Progress::default());
         state.apply(&started("x", &counters), true);
         assert!(!state.line().contains("waiting"));
         state.apply(&ended("x", StepOutcome::Done { millis: 1 }), true);
-        assert!(state.line().contains("waiting for another process, "));
+        assert!(
+            state
+                .line()
+                .contains("a/y is waiting for another process, ")
+        );
         state.apply(&ended("y", StepOutcome::Reused), true);
         assert!(!state.line().contains("waiting"));
     }
