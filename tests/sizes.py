@@ -23,7 +23,7 @@ BUDGETS = {
     "draft": 2_688,
     "serve": 1_392,
     "trust": 830,
-    "experiments": 988,
+    "experiments": 1_003,
     "mcp": 500,
 }
 LITERAL_OR_COMMENT = re.compile(

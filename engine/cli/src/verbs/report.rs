@@ -60,7 +60,7 @@ fn to_json(catalog: &Catalog, id: &str) -> Value {
 }
 
 impl ReportArgs {
-    /// Returns an error if the output is a file that is no HTML page, because the user probably named the wrong file.
+    /// Returns an error if the output is a file but not an HTML page, because the user probably named the wrong file.
     fn require_page(&self) -> Result<(), CliError> {
         let mut start = [0; 9];
         let Ok(length) = File::open(&self.output).and_then(|file| file.read_at(&mut start, 0))

@@ -92,7 +92,7 @@ fn the_likely_target_is_predicted() {
             "gekündigt",
         ),
         (
-            "Datum=2023-%12-11; Filiale=F%9; Temperatur=%30,5; Umsatz=%9000,10",
+            "Datum=2023-%12-11; Filiale=F%9; Waage=%30,5; Umsatz=%9000,10",
             ';',
             "Umsatz",
         ),
