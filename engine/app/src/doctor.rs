@@ -294,15 +294,19 @@ const MIN_FREE_BYTES: u64 = 1_000_000;
 /// Returns the free space of the disks of the data directory and of the cache.
 pub fn free_space(settings: &Settings) -> CheckResult {
     let dirs = [&settings.data_dir, &settings.store_dir];
-    let [data, cache] = dirs.map(|dir| match prep_fetch::free_space(dir) {
+    // A file system that stores no files, such as `proc`, reports 0 free bytes. `file_systems` reports such a directory.
+    let free_space = |dir: &Path| {
+        let is_known = |bytes: &u64| *bytes > 0 || find_writable(dir).is_ok();
+        prep_fetch::free_space(dir).filter(is_known)
+    };
+    let [data, cache] = dirs.map(|dir| match free_space(dir) {
         _ if prep_cache::lacks_inodes(dir) => "0 inodes".to_owned(),
         Some(bytes) => units::bytes(bytes),
         None => "an unknown amount".to_owned(),
     });
     let text = format!("{data} free for prepared data, {cache} free for the cache");
     let is_full = |dir: &PathBuf| {
-        prep_cache::lacks_inodes(dir)
-            || prep_fetch::free_space(dir).is_some_and(|free| free < MIN_FREE_BYTES)
+        prep_cache::lacks_inodes(dir) || free_space(dir).is_some_and(|free| free < MIN_FREE_BYTES)
     };
     match dirs.into_iter().any(is_full) {
         true => CheckResult::new("disk", Health::Error, text)
