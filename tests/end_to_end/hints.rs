@@ -539,13 +539,20 @@ fn doctor_checks_the_directories_of_settings() {
     }
     for path in ["$HOME/x", "~user/x"] {
         let found = doctor("PREP_SOURCE", path).code(2);
-        found.stderr_has(&[&format!(
-            "`source` is `{path}` (PREP_SOURCE), but prep expands no variables"
-        )]);
+        let row = format!("`source` is `{path}` (PREP_SOURCE), but prep expands no variables");
+        found.stdout_has(&[&row, "open files"]);
     }
+    let found = doctor("PREP_MEMORY", "lots").code(2);
+    found.stdout_has(&[
+        "settings     error       PREP_MEMORY is `lots`",
+        "open files",
+    ]);
+    let found = doctor("PREP_CACHE_DIR", "/proc/nope").code(6);
+    found.stdout_has(&["cache: use another", "an unknown amount free for the cache"]);
     sandbox.write("prep.toml", "source = \"\"\n");
     let found = doctor("A", "b").code(2);
-    found.stderr_has(&["prep.toml:1: `source` is empty"]);
+    let found = found.stdout_has(&["prep.toml:1: `source` is empty", "open files"]);
+    assert_eq!(found.stdout.matches("is empty").count(), 1);
 }
 
 /// An error about the value of a setting names the file and the line, or the variable.

@@ -91,13 +91,25 @@ fn prep() -> ExitCode {
         Verb::Completions(_) => Environment::without_settings(),
         _ => Environment::of_process(),
     };
-    let (printer, ended) = match CliSession::resolve(&cli.global, &environment, args::command) {
+    let resolve = |environment| CliSession::resolve(&cli.global, environment, args::command);
+    let mut resolved = resolve(&environment);
+    if let (Verb::Doctor(_), Err(error)) = (&cli.verb, &resolved)
+        && let Ok((mut session, warnings)) = resolve(&Environment::without_settings())
+    {
+        let mut error = error.clone();
+        error
+            .message
+            .push_str(" (the other checks use default settings)");
+        session.unusable = Some(error);
+        resolved = Ok((session, warnings));
+    }
+    let (printer, ended) = match resolved {
         Ok((session, warnings)) => {
             if session.is_shared {
                 settings::share_with_group();
             }
             session.printer.warnings(&warnings);
-            let ended = match &session.denied {
+            let ended = match &session.unusable {
                 Some(error) if !matches!(cli.verb, Verb::Doctor(_)) => Err(error.clone()),
                 _ => cli.verb.call(&session),
             };

@@ -18,8 +18,8 @@ pub struct CliSession {
     pub kaggle: Kaggle,
     pub places: Directories,
     pub printer: Printer,
-    /// The error of a `prep.toml` that `prep` may not read. It ends all verbs except `doctor`.
-    pub denied: Option<CliError>,
+    /// The error of a setting, or of a `prep.toml` that `prep` may not read. It ends all verbs except `doctor`.
+    pub unusable: Option<CliError>,
     /// Returns clap's definition of the command line.
     pub command: fn() -> clap::Command,
 }

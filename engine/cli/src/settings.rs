@@ -320,7 +320,7 @@ impl CliSession {
             kaggle: environment.kaggle(),
             places,
             printer,
-            denied: chooser.files.denied,
+            unusable: chooser.files.denied,
             command,
         };
         Ok((session, ignored.into_iter().chain(few_files).collect()))
@@ -426,10 +426,14 @@ impl Environment {
         }
     }
 
-    /// Same as [`of_process`](Self::of_process), without variables and configuration files, which may contain mistakes.
+    /// Same as [`of_process`](Self::of_process), without the variables and configuration files of `prep`, which may contain
+    /// mistakes.
     pub fn without_settings() -> Environment {
         Environment {
-            variable: |_| None,
+            variable: |name| {
+                let is_setting = name.starts_with("PREP_") || name.starts_with("MLE_BENCH_");
+                std::env::var_os(name).filter(|_| !is_setting)
+            },
             files: |_, _| Ok(ConfigFiles::default()),
             ..Environment::of_process()
         }

@@ -109,7 +109,7 @@ impl DoctorArgs {
         };
         let purpose = Purpose::request_unless(self.offline);
         let network = request::network(session, &DownloadLimits::default(), purpose);
-        if let Some(error) = &session.denied {
+        if let Some(error) = &session.unusable {
             findings.failed("settings", error.clone());
         }
         let (inputs, needs_download) = match ids.is_empty() {
@@ -257,7 +257,14 @@ impl DoctorArgs {
             RemoteSettings::resolve(&self.remote, &session.places, &session.settings.data_dir);
         let remote = match remote {
             Ok(remote) => remote,
-            Err(error) => return findings.failed(check, error),
+            Err(error) => {
+                let shown = session.unusable.as_ref();
+                // The row of the settings already shows an error of a `prep.toml`.
+                if !shown.is_some_and(|shown| shown.message.starts_with(&error.message)) {
+                    findings.failed(check, error);
+                }
+                return;
+            }
         };
         if remote.url.is_none() {
             findings.add(CheckResult::ok(check, "not configured"));
