@@ -254,6 +254,18 @@ fn a_server_in_place_of_kaggle_is_named() {
         ),
         (401, json, "does not accept the", "does not accept the"),
         (500, page, "answered 500", "answered 500"),
+        (
+            200,
+            "{\"hello\":\"world\"}",
+            "got JSON",
+            "that is not Kaggle's JSON",
+        ),
+        (
+            200,
+            "[{\"hello\":1}]",
+            "got something else",
+            "that is not Kaggle's JSON",
+        ),
     ] {
         let kind = Kind::Status {
             code,

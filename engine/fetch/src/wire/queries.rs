@@ -127,6 +127,14 @@ async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T,
     .await
 }
 
+/// Returns whether `hello` is Kaggle's response to [`Call::Hello`]: the owner, or a list of competitions in the older
+/// protocol.
+fn is_of_kaggle(hello: &Value) -> bool {
+    let competitions = hello.get("competitions").unwrap_or(hello).as_array();
+    hello.get("userName").is_some_and(Value::is_string)
+        || competitions.is_some_and(|all| all.iter().all(|one| one.get("ref").is_some()))
+}
+
 /// The account that the credentials belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
@@ -145,7 +153,8 @@ pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
         let date = date.and_then(|date| date.to_str().ok());
         let server_time = date.and_then(|date| httpdate::parse_http_date(date).ok());
         let text = text_of(shared, answer, &host).await?;
-        let Ok(hello) = serde_json::from_str::<Value>(&text) else {
+        let hello = serde_json::from_str(&text).ok().filter(is_of_kaggle);
+        let Some(hello) = hello else {
             return Err(unexpected(host, OTHER_JSON));
         };
         let user = hello.get("userName").and_then(Value::as_str);
