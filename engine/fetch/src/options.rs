@@ -96,16 +96,19 @@ pub enum WaitReport {
         cause: String,
         /// Time until the next attempt.
         pause: Duration,
+        /// Number of failed attempts in a row.
+        failures: u32,
     },
 }
 
 impl WaitReport {
     /// Creates the report about a pause. Returns `None` if the pause is too short to be reported.
-    pub(crate) fn new(trouble: &Trouble, pause: Duration) -> Option<WaitReport> {
+    pub(crate) fn new(trouble: &Trouble, pause: Duration, failures: u32) -> Option<WaitReport> {
         let is_offline = matches!(trouble, Trouble::NoConnection(_));
         (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {
             cause: trouble.to_string(),
             pause,
+            failures,
         })
     }
 }
@@ -123,9 +126,16 @@ impl fmt::Display for WaitReport {
                     "no answer from {host} for {slow}; waiting up to {until}"
                 )
             }
-            WaitReport::Retry { cause, pause } => {
-                let pause = units::approximate_duration(*pause);
-                write!(formatter, "{cause}; trying again in {pause}")
+            WaitReport::Retry {
+                cause,
+                pause,
+                failures,
+            } => {
+                let (pause, next) = (units::approximate_duration(*pause), failures + 1);
+                write!(
+                    formatter,
+                    "{cause}; trying again in {pause} (attempt {next})"
+                )
             }
         }
     }

@@ -368,7 +368,8 @@ fn waiting_for_a_retry_is_reported() {
     let source = KaggleBundle::new(ID, search(ID, &data), None, fixture.network.clone());
     source.run(&fixture.context).unwrap_err();
     let reports = reports.lock().unwrap();
-    assert_eq!(reports.len(), 3, "{reports:?}");
+    assert_eq!(reports.len(), 2, "{reports:?}");
+    assert!(reports[1].1.ends_with(" (attempt 3)"), "{reports:?}");
     let (time, text) = &reports[0];
     assert!(*time - begun < Duration::from_secs(1));
     let expected =

@@ -84,6 +84,12 @@ fn a_proxy_that_refuses_is_an_error_at_once() {
             7,
             "does not use TLS",
         ),
+        (
+            "https",
+            "",
+            7,
+            "tls handshake eof; the proxy may not use TLS",
+        ),
         ("foo", "", 6, "HTTPS_PROXY is `***@127.0.0.1:"),
     ] {
         let address = proxy(answer);
@@ -242,7 +248,7 @@ fn unreachable_server_has_its_own_exit_code() {
         world
             .run_command(&mut command)
             .code(7)
-            .stderr_has(&["no connection to"]);
+            .stderr_has(&["gave up after 3 attempts in a row: no connection to"]);
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use crate::error::{CHECK_NETWORK, CORRECT_ENDPOINT, Server, transport_cause};
@@ -32,12 +34,18 @@ pub enum ConnectionFault {
     Refusal(ProxyRefusal),
     /// The address begins with `https:`, but the response is not that of a TLS server.
     NoTls,
+    /// The address of the proxy begins with `https:`, but the proxy ended the TLS handshake, or sent nothing until the
+    /// timeout.
+    NoHandshake(String),
+    /// No program listens on the port, or the name of the host does not resolve.
+    NoListener(String),
     /// Another error of the operating system or of the HTTP library.
     Other(String),
 }
 
-/// Maximum number of attempts to reach a proxy that never connected to the server. Its address is probably wrong.
-const MAX_PROXY_ATTEMPTS: u32 = 3;
+/// Maximum number of attempts to reach a proxy that never connected to the server, and an address with
+/// [`ConnectionFault::NoListener`]. The address is probably wrong.
+const MAX_UNREACHED_ATTEMPTS: u32 = 3;
 
 impl NoConnection {
     /// Finds the reason for `error`, which the HTTP library returned in place of a response.
@@ -48,6 +56,8 @@ impl NoConnection {
         error: reqwest::Error,
     ) -> NoConnection {
         let is_at_proxy = is_tunnel_error(&error, "failed to create underlying connection");
+        let proxy_address = proxy.as_ref().map_or("", |proxy| &proxy.address);
+        let uses_tls = proxy_address.starts_with("https:");
         let refusal = proxy.as_ref();
         let refusal = refusal.and_then(|proxy| ProxyRefusal::of(&error, proxy));
         let tls = prep_core::causes(&error).find_map(|cause| cause.downcast_ref());
@@ -55,6 +65,10 @@ impl NoConnection {
             (Some(fault), ..) => ConnectionFault::Certificate(fault),
             (_, Some(refusal), _) => ConnectionFault::Refusal(refusal),
             (.., Some(rustls::Error::InvalidMessage(_))) => ConnectionFault::NoTls,
+            _ if uses_tls && (error.is_timeout() || is_at_proxy && ends_early(&error)) => {
+                ConnectionFault::NoHandshake(transport_cause(error))
+            }
+            _ if has_no_listener(&error) => ConnectionFault::NoListener(transport_cause(error)),
             _ => ConnectionFault::Other(transport_cause(error)),
         };
         NoConnection {
@@ -72,8 +86,11 @@ impl NoConnection {
         match self.fault {
             ConnectionFault::Certificate(_) => Some(1),
             _ if self.unanswered.is_none() => None,
-            ConnectionFault::Refusal(_) | ConnectionFault::NoTls => Some(1),
-            ConnectionFault::Other(_) => self.is_at_proxy.then_some(MAX_PROXY_ATTEMPTS),
+            ConnectionFault::Refusal(_)
+            | ConnectionFault::NoTls
+            | ConnectionFault::NoHandshake(_) => Some(1),
+            ConnectionFault::NoListener(_) => Some(MAX_UNREACHED_ATTEMPTS),
+            ConnectionFault::Other(_) => self.is_at_proxy.then_some(MAX_UNREACHED_ATTEMPTS),
         }
     }
 
@@ -86,6 +103,9 @@ impl NoConnection {
             (ConnectionFault::NoTls, Some(variable)) if self.is_at_proxy => {
                 format!("write `http://` instead of `https://` into {variable}")
             }
+            (ConnectionFault::NoHandshake(_), Some(variable)) => format!(
+                "if the proxy does not use TLS, write `http://` instead of `https://` into {variable}"
+            ),
             (_, Some(variable)) if self.is_at_proxy => {
                 format!(
                     "check that {variable} is correct and that the proxy runs, or unset {variable}"
@@ -122,8 +142,16 @@ impl fmt::Display for NoConnection {
                 write!(formatter, "{proxy} does not connect to {host}: {refusal}")
             }
             ConnectionFault::NoTls => write!(formatter, "{target} does not use TLS"),
-            ConnectionFault::Other(cause) => {
-                write!(formatter, "no connection to {target}{through}: {cause}")
+            ConnectionFault::NoHandshake(cause)
+            | ConnectionFault::NoListener(cause)
+            | ConnectionFault::Other(cause) => {
+                write!(formatter, "no connection to {target}{through}: {cause}")?;
+                match &self.fault {
+                    ConnectionFault::NoHandshake(_) => {
+                        write!(formatter, "; the proxy may not use TLS")
+                    }
+                    _ => Ok(()),
+                }
             }
         }
     }
@@ -165,6 +193,23 @@ impl CertificateFault {
     }
 }
 
+/// Returns whether an I/O error of kind `kind` is among the causes of `error`.
+fn is_io_error(error: &(dyn Error + 'static), kind: ErrorKind) -> bool {
+    let mut causes = prep_core::causes(error).filter_map(|one| one.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == kind)
+}
+
+fn ends_early(error: &(dyn Error + 'static)) -> bool {
+    is_io_error(error, ErrorKind::UnexpectedEof)
+}
+
+/// Returns whether no program listens on the port, or the name of the host does not resolve. The type of the error about the
+/// name is private, so its text is compared.
+fn has_no_listener(error: &(dyn Error + 'static)) -> bool {
+    is_io_error(error, ErrorKind::ConnectionRefused)
+        || prep_core::causes(error).any(|cause| cause.to_string() == "dns error")
+}
+
 /// Returns the reason if the certificate of a server was rejected.
 fn rejected_certificate(error: &(dyn Error + 'static)) -> Option<CertificateFault> {
     use rustls::CertificateError as Reason;
@@ -191,8 +236,6 @@ fn rejected_certificate(error: &(dyn Error + 'static)) -> Option<CertificateFaul
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
 
     #[test]

@@ -120,7 +120,7 @@ impl Retry {
             }
             trouble if last => give_up(trouble, self.failures),
             trouble => {
-                if let Some(waiting) = WaitReport::new(&trouble, wait) {
+                if let Some(waiting) = WaitReport::new(&trouble, wait, self.failures) {
                     (options.watcher)(&waiting);
                 }
                 Ok(RetryAction::After(wait))
@@ -235,14 +235,18 @@ mod tests {
         }
     }
 
-    fn failed(fault: ConnectionFault, seconds: Option<u64>) -> Trouble {
+    fn failed_at(is_at_proxy: bool, fault: ConnectionFault, seconds: Option<u64>) -> Trouble {
         Trouble::NoConnection(Box::new(NoConnection {
             host: "h".to_owned().into(),
             proxy: None,
-            is_at_proxy: true,
+            is_at_proxy,
             fault,
             unanswered: seconds.map(Duration::from_secs),
         }))
+    }
+
+    fn failed(fault: ConnectionFault, seconds: Option<u64>) -> Trouble {
+        failed_at(true, fault, seconds)
     }
 
     fn unreachable(seconds: Option<u64>) -> Trouble {
@@ -317,13 +321,23 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_never_connected_gets_few_attempts() {
-        for (unanswered, expected) in [(Some(0), 3), (None, 16)] {
+    fn an_address_that_never_connected_gets_few_attempts() {
+        let other: fn(String) -> ConnectionFault = ConnectionFault::Other;
+        for (is_at_proxy, fault, unanswered, expected) in [
+            (true, other, Some(0), 3),
+            (true, other, None, 16),
+            (false, other, Some(0), 16),
+            (false, ConnectionFault::NoListener, Some(0), 3),
+            (false, ConnectionFault::NoListener, None, 16),
+        ] {
             let mut retry = Retry::default();
-            let options = DownloadOptions::default();
+            let options = DownloadOptions {
+                first_contact: Duration::MAX,
+                ..DownloadOptions::default()
+            };
             let attempts = (1..).find(|_| {
-                let next = retry.next(&options, unreachable(unanswered), String::new);
-                next.is_err()
+                let failed = failed_at(is_at_proxy, fault("c".into()), unanswered);
+                retry.next(&options, failed, String::new).is_err()
             });
             assert_eq!(attempts, Some(expected), "{unanswered:?}");
         }
