@@ -129,6 +129,11 @@ impl Network {
         self.block_on_unless(cancel, queries::account(&self.shared))
     }
 
+    /// Returns whether a server has answered a request, possibly with an error.
+    pub fn has_answer(&self) -> bool {
+        self.shared.contacts.any_answered()
+    }
+
     /// Returns a competition's files from the API. The account need not have accepted the rules.
     ///
     /// # Errors

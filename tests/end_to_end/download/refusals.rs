@@ -165,6 +165,23 @@ fn unusable_addresses_name_their_variable() {
     }
 }
 
+/// An error that the server sends through the proxy shows that the proxy works.
+#[test]
+fn an_answer_through_a_proxy_verifies_the_proxy() {
+    let sandbox = Sandbox::new();
+    let answer = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    let mut command = sandbox.command(&["doctor"]);
+    command
+        .env("KAGGLE_API_TOKEN", "token")
+        .env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9")
+        .env("HTTP_PROXY", format!("http://{}", proxy(answer)));
+    CommandResult::of(&mut command).code(4).stdout_has(&[
+        "proxy        ok ",
+        "endpoint     unverified",
+        "does not accept the credentials",
+    ]);
+}
+
 #[test]
 fn user_name_without_key_is_an_error() {
     let world = World::harbour(&bundle(), Vec::new());

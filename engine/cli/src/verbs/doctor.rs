@@ -74,10 +74,13 @@ impl Findings {
         self.all.push(finding);
     }
 
-    /// Marks checks as successful that only found a setting, because a request with this setting succeeded.
-    fn verify(&mut self) {
+    /// Marks checks as successful that only found a setting, because a request with this setting succeeded. An error of
+    /// the server proves only that the proxy works.
+    fn verify(&mut self, is_error: bool) {
         let unverified = self.all.iter_mut();
-        let unverified = unverified.filter(|finding| finding.health == Health::Unverified);
+        let unverified = unverified.filter(|finding| {
+            finding.health == Health::Unverified && (finding.check == "proxy" || !is_error)
+        });
         unverified.for_each(|finding| finding.health = Health::Ok);
     }
 
@@ -236,11 +239,14 @@ impl DoctorArgs {
         };
         match network.account(cancel) {
             Ok(account) => {
-                findings.verify();
+                findings.verify(false);
                 findings.add(account_check(&account));
                 findings.all.extend(clock(&account));
             }
             Err(error) => {
+                if network.has_answer() {
+                    findings.verify(true);
+                }
                 findings.failed("kaggle", error);
                 return Ok(());
             }

@@ -278,6 +278,14 @@ impl Contacts {
         }
     }
 
+    /// Returns whether any host has answered.
+    pub(crate) fn any_answered(&self) -> bool {
+        let contacts = self.0.lock();
+        contacts
+            .values()
+            .any(|one| matches!(one, Contact::Answered))
+    }
+
     /// Records that a host did not respond to a request that was sent at `began`. If the host never responded to any
     /// request, returns the time since the first request.
     pub(crate) fn record_failure(&self, host: &str, began: Instant) -> Option<Duration> {
