@@ -619,6 +619,9 @@ fn doctor_creates_no_directory() {
         .stdout_has(&[place, remote]);
 }
 
+/// The certificate of an authority without a known private key.
+const AUTHORITY: &str = include_str!("authority.txt");
+
 /// Without a request, `doctor` cannot know whether a proxy or credentials work.
 #[test]
 fn doctor_marks_settings_that_no_request_has_used() {
@@ -657,6 +660,23 @@ fn doctor_marks_settings_that_no_request_has_used() {
         let mut command = sandbox.command(&["config"]);
         let ended = CommandResult::of(command.env("KAGGLE_API_ENDPOINT", value)).code(0);
         ended.stdout_has(&["kaggle.endpoint", "KAGGLE_API_ENDPOINT"]);
+    }
+    let pem = sandbox.write("authority.pem", AUTHORITY);
+    for (verb, row) in [("config", "certificates"), ("doctor", "certificates  ok")] {
+        let mut command = sandbox.command(&[verb]);
+        command.args((verb == "doctor").then_some("--offline"));
+        command.env("KAGGLE_API_TOKEN", "token");
+        command.env("HTTPS_PROXY", "http://user:hush@127.0.0.1:9");
+        let found = CommandResult::of(command.env("SSL_CERT_FILE", &pem)).code(0);
+        let pem = pem.display().to_string();
+        found.stdout_has(&[
+            "proxy",
+            "http://127.0.0.1:9",
+            "HTTPS_PROXY",
+            row,
+            &pem,
+            "SSL_CERT_FILE",
+        ]);
     }
     let found = doctor("socks5://127.0.0.1:9").code(6);
     found.stdout_has(&["SOCKS proxies are not supported"]);

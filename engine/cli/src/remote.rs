@@ -131,7 +131,7 @@ impl CliSession {
         let same_as: Vec<Address> = same_as.collect::<Result<_, _>>()?;
         let address = address(setting)?;
         if !url.starts_with("file:") {
-            self.places.check_certificates()?;
+            self.places.usable_certificates()?;
         }
         let key = settings.signing(&self.places);
         let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted);

@@ -303,9 +303,9 @@ fn connect(
         Purpose::Request => MAX_REQUEST_ATTEMPTS,
         Purpose::Download => usual.attempts,
     };
-    session.places.check_certificates()?;
     let options = DownloadOptions {
         proxies: Some(session.places.proxies()),
+        certificates: session.places.usable_certificates()?,
         endpoint: session.kaggle.endpoint.clone(),
         connections: limits.connections.unwrap_or(usual.connections),
         max_rate: limits.max_rate,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use prep_app::{RememberedOptions, Settings};
-use prep_fetch::{CredentialsError, FetchError, FoundCredentials, Proxies, check_certificates};
+use prep_fetch::{CertificateVariable, CredentialsError, FetchError, FoundCredentials, Proxies};
 
 use crate::error::{CliError, Exit};
 use crate::output::printer::Printer;
@@ -70,18 +70,16 @@ impl Directories {
         Proxies::from_variables(|name| self.text(name))
     }
 
-    /// Checks the certificates that the environment names. macOS uses its keychain instead.
-    pub fn check_certificates(&self) -> Result<(), FetchError> {
-        let (file, directories) = (self.text("SSL_CERT_FILE"), self.text("SSL_CERT_DIR"));
-        match (file, directories) {
-            _ if cfg!(target_os = "macos") => Ok(()),
-            (Some(file), _) => check_certificates("SSL_CERT_FILE", vec![file.into()]),
-            (None, Some(paths)) => {
-                let paths = std::env::split_paths(&paths).collect();
-                check_certificates("SSL_CERT_DIR", paths)
-            }
-            (None, None) => Ok(()),
-        }
+    /// Returns the variable that replaces the certificates of the system.
+    pub fn certificates(&self) -> Option<CertificateVariable> {
+        CertificateVariable::find(|name| self.text(name))
+    }
+
+    /// Same as [`certificates`](Self::certificates), but certificates that cannot be used are an error.
+    pub fn usable_certificates(&self) -> Result<Option<CertificateVariable>, FetchError> {
+        let found = self.certificates();
+        found.as_ref().map_or(Ok(()), CertificateVariable::check)?;
+        Ok(found)
     }
 
     /// Returns the directory of signing keys. Returns `None` if the user has no configuration directory.

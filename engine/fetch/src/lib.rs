@@ -90,4 +90,4 @@ pub use wire::calls::{Protocol, check_endpoint};
 pub use wire::connect::{CertificateFault, ConnectionFault, NoConnection};
 pub use wire::proxy::{Proxies, Proxy, ProxyRefusal};
 pub use wire::queries::{Account, DataFile, DataSummary};
-pub use wire::shared::check_certificates;
+pub use wire::shared::CertificateVariable;

@@ -9,6 +9,7 @@ use prep_core::units;
 use crate::error::Trouble;
 use crate::wire::calls::Protocol;
 use crate::wire::proxy::Proxies;
+use crate::wire::shared::CertificateVariable;
 
 /// Limits and timeouts of all downloads of a process.
 #[derive(Clone)]
@@ -42,6 +43,8 @@ pub struct DownloadOptions {
     pub patience: Duration,
     /// The proxies that `HTTPS_PROXY` and similar variables name. With `None`, no proxy is used.
     pub proxies: Option<Proxies>,
+    /// The variable that replaces the certificates of the system, for error messages.
+    pub certificates: Option<CertificateVariable>,
     /// The clock for checking whether a login has expired.
     pub clock: Clock,
     /// Is notified while a download waits.
@@ -68,6 +71,7 @@ impl Default for DownloadOptions {
             backoff: Duration::from_millis(500),
             patience: Duration::from_secs(600),
             proxies: None,
+            certificates: None,
             clock: Arc::new(SystemTime::now),
             watcher: Arc::new(|_| {}),
         }

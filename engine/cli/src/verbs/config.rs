@@ -172,6 +172,24 @@ impl ConfigArgs {
                 Some((value, ENDPOINT_VARIABLE.to_owned())),
             );
         }
+        match places.proxies().find(&session.kaggle.endpoint) {
+            Ok(Some(proxy)) => push(
+                "kaggle.proxy",
+                Some((proxy.address, proxy.variable.to_owned())),
+            ),
+            Ok(None) => {}
+            Err(error) => push(
+                "kaggle.proxy",
+                Some((format!("not usable: {error}"), String::new())),
+            ),
+        }
+        if let Some(set) = places.certificates() {
+            let value = match set.check() {
+                Ok(()) => set.value,
+                Err(error) => format!("not usable: {error}"),
+            };
+            push("certificates", Some((value, set.name.to_owned())));
+        }
         Ok(lines)
     }
 }

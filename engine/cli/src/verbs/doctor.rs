@@ -7,7 +7,10 @@ use clap::Args;
 use prep_app::doctor::{CheckResult, Health};
 use prep_app::{Permission, PermissionCheck, Remedy, RememberedOptions, doctor};
 use prep_core::{Cancel, Failure, units};
-use prep_fetch::{Account, ENDPOINT_VARIABLE, FetchError, LazyNetwork, Network, check_endpoint};
+use prep_fetch::{
+    Account, CertificateVariable, ENDPOINT_VARIABLE, FetchError, LazyNetwork, Network,
+    check_endpoint,
+};
 use prep_remote::SigningKey;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
@@ -381,8 +384,13 @@ fn connection(session: &CliSession, findings: &mut Findings) {
             Err(error) => findings.failed("endpoint", error),
         }
     }
-    if let Err(error) = session.places.check_certificates() {
-        findings.failed("certificates", error);
+    match session.places.usable_certificates() {
+        Ok(Some(CertificateVariable { name, value })) => {
+            let text = format!("{value} ({name}) replaces the certificates of the system");
+            findings.add(CheckResult::ok("certificates", text));
+        }
+        Ok(None) => {}
+        Err(error) => findings.failed("certificates", error),
     }
 }
 

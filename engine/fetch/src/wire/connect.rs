@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::error::{CHECK_NETWORK, CORRECT_ENDPOINT, Server, transport_cause};
 use crate::wire::proxy::{Proxy, ProxyRefusal, is_tunnel_error};
+use crate::wire::shared::CertificateVariable;
 
 /// A failed attempt to connect to a server.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct NoConnection {
     pub is_at_proxy: bool,
     /// The reason.
     pub fault: ConnectionFault,
+    /// The variable that replaces the certificates of the system, if it is set.
+    pub certificates: Option<CertificateVariable>,
     /// Time since the first request to the server. `None` if the server has answered a request.
     pub unanswered: Option<Duration>,
 }
@@ -76,6 +79,7 @@ impl NoConnection {
             proxy,
             is_at_proxy,
             fault,
+            certificates: None,
             unanswered,
         }
     }
@@ -98,7 +102,7 @@ impl NoConnection {
     pub(crate) fn remedy(&self) -> String {
         let variable = self.proxy.as_ref().map(|proxy| proxy.variable);
         match (&self.fault, variable) {
-            (ConnectionFault::Certificate(fault), _) => fault.remedy().to_owned(),
+            (ConnectionFault::Certificate(fault), _) => fault.remedy(self.certificates.as_ref()),
             (ConnectionFault::Refusal(refusal), Some(variable)) => refusal.remedy(variable),
             (ConnectionFault::NoTls, Some(variable)) if self.is_at_proxy => {
                 format!("write `http://` instead of `https://` into {variable}")
@@ -174,8 +178,17 @@ pub enum CertificateFault {
 }
 
 impl CertificateFault {
-    fn remedy(&self) -> &'static str {
-        match self {
+    /// Returns an action that the user can take. `variable` replaces the certificates of the system.
+    fn remedy(&self, variable: Option<&CertificateVariable>) -> String {
+        if let (CertificateFault::UnknownIssuer, Some(CertificateVariable { name, value })) =
+            (self, variable)
+        {
+            return format!(
+                "unset {name}, which is `{value}` and replaces the certificates of the system, or add the certificate of the \
+                 authority (CA) to it"
+            );
+        }
+        let words = match self {
             CertificateFault::OtherTime => {
                 "check the clock of this machine; if it is right, the server or a proxy needs a new certificate"
             }
@@ -189,7 +202,8 @@ impl CertificateFault {
                 "if a proxy decrypts the connections of this network, set SSL_CERT_FILE to a PEM file that contains the certificate \
                  of its authority (CA), or add this certificate to those of the system"
             }
-        }
+        };
+        words.to_owned()
     }
 }
 
@@ -237,6 +251,22 @@ fn rejected_certificate(error: &(dyn Error + 'static)) -> Option<CertificateFaul
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_for_an_unknown_authority_names_the_variable_in_use() {
+        for (name, part) in [
+            (None, "set SSL_CERT_FILE to a PEM file"),
+            (Some("SSL_CERT_FILE"), "unset SSL_CERT_FILE, which is `/x`"),
+            (Some("SSL_CERT_DIR"), "unset SSL_CERT_DIR, which is `/x`"),
+        ] {
+            let variable = name.map(|name| CertificateVariable {
+                name,
+                value: "/x".to_owned(),
+            });
+            let help = CertificateFault::UnknownIssuer.remedy(variable.as_ref());
+            assert!(help.contains(part), "{help}");
+        }
+    }
 
     #[test]
     fn a_rejected_certificate_is_found_inside_of_io_errors() {

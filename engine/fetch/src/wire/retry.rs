@@ -241,6 +241,7 @@ mod tests {
             proxy: None,
             is_at_proxy,
             fault,
+            certificates: None,
             unanswered: seconds.map(Duration::from_secs),
         }))
     }

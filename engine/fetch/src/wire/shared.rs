@@ -147,12 +147,40 @@ impl Drop for Shared {
     }
 }
 
-/// Checks the file of certificates that `SSL_CERT_FILE` names, or the directories that `SSL_CERT_DIR` names. The verifier of
-/// certificates ignores files and directories that it cannot use.
-///
-/// # Errors
-/// [`FetchError::CertificateFile`] if none of `paths` contains a valid certificate. The error names the first path.
-pub fn check_certificates(variable: &'static str, paths: Vec<PathBuf>) -> Result<(), FetchError> {
+/// The variable that replaces the certificates of the system: `SSL_CERT_FILE` or `SSL_CERT_DIR`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateVariable {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+impl CertificateVariable {
+    /// Returns the variable that is set. `variable` returns the value of an environment variable. macOS uses its keychain
+    /// instead.
+    pub fn find(variable: impl Fn(&str) -> Option<String>) -> Option<CertificateVariable> {
+        let mut names = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter();
+        let found = names.find_map(|name| {
+            let value = variable(name)?;
+            Some(CertificateVariable { name, value })
+        });
+        found.filter(|_| cfg!(not(target_os = "macos")))
+    }
+
+    /// Checks the file or the directories. The verifier of certificates ignores those that it cannot use.
+    ///
+    /// # Errors
+    /// [`FetchError::CertificateFile`] if they contain no valid certificate. The error names the first path.
+    pub fn check(&self) -> Result<(), FetchError> {
+        match self.name {
+            "SSL_CERT_DIR" => check_paths(self.name, std::env::split_paths(&self.value).collect()),
+            _ => check_paths(self.name, vec![PathBuf::from(&self.value)]),
+        }
+    }
+}
+
+fn check_paths(variable: &'static str, paths: Vec<PathBuf>) -> Result<(), FetchError> {
     let in_file = |path: &Path| -> io::Result<bool> {
         let text = std::fs::read(path)?;
         let certificates = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok);
@@ -247,7 +275,10 @@ pub(crate) async fn send(
             let unanswered = failed();
             let proxies = shared.options.proxies.as_ref();
             let proxy = proxies.and_then(|all| all.of(url));
-            let failed = NoConnection::new(host, proxy, unanswered, error);
+            let failed = NoConnection {
+                certificates: shared.options.certificates.clone(),
+                ..NoConnection::new(host, proxy, unanswered, error)
+            };
             Err(Trouble::NoConnection(Box::new(failed)))
         }
         Some(Err(_)) | None => Err(Trouble::Stalled {
