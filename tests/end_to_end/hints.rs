@@ -647,7 +647,7 @@ fn doctor_marks_settings_that_no_request_has_used() {
         (
             "kaggle",
             6,
-            "error       KAGGLE_API_ENDPOINT is not an http",
+            "error       KAGGLE_API_ENDPOINT is `kaggle`, which does",
         ),
     ] {
         let mut command = sandbox.command(&["doctor", "--offline"]);

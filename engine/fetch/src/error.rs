@@ -187,8 +187,8 @@ pub enum FetchError {
     /// Another attempt would fail for the same reason.
     #[error("{0}")]
     NoConnection(Box<NoConnection>),
-    #[error("{ENDPOINT_VARIABLE} {cause}")]
-    Endpoint { cause: &'static str },
+    #[error("{ENDPOINT_VARIABLE} is `{value}`, which {cause}")]
+    Endpoint { value: String, cause: String },
     #[error(
         "{variable} is `{value}`, which is not the address of an http or https proxy with a valid port"
     )]
@@ -237,21 +237,36 @@ fn unused(others: &[String]) -> String {
 /// The variable that names the server of the API in place of Kaggle.
 pub const ENDPOINT_VARIABLE: &str = "KAGGLE_API_ENDPOINT";
 
-/// A server. Messages contain its host, and [`ENDPOINT_VARIABLE`] if this variable names the server.
+/// A server. Messages contain its host, and [`ENDPOINT_VARIABLE`] if the server is used because of this variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     pub(crate) host: String,
-    /// Whether the server is that of the API, but not Kaggle's.
-    pub(crate) replaces_kaggle: bool,
+    pub(crate) role: ServerRole,
+}
+
+/// Whether a server is used because of [`ENDPOINT_VARIABLE`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerRole {
+    /// The variable names the server.
+    Endpoint,
+    /// The server that the variable names redirected to this one.
+    RedirectTarget,
+    /// Kaggle, its object store, or the host of a URL in a pipeline.
+    Other,
 }
 
 impl Server {
     /// Returns the name of a server of the API: `Kaggle`, or the server in its place.
     fn of_api(&self) -> String {
-        match self.replaces_kaggle {
-            true => self.to_string(),
-            false => "Kaggle".to_owned(),
+        match self.role {
+            ServerRole::Endpoint => self.to_string(),
+            _ => "Kaggle".to_owned(),
         }
+    }
+
+    /// Returns whether another value of [`ENDPOINT_VARIABLE`] would lead to another server.
+    pub(crate) fn is_of_endpoint(&self) -> bool {
+        self.role != ServerRole::Other
     }
 }
 
@@ -259,7 +274,7 @@ impl From<String> for Server {
     fn from(host: String) -> Server {
         Server {
             host,
-            replaces_kaggle: false,
+            role: ServerRole::Other,
         }
     }
 }
@@ -267,9 +282,12 @@ impl From<String> for Server {
 impl fmt::Display for Server {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.host)?;
-        match self.replaces_kaggle {
-            true => write!(formatter, " ({ENDPOINT_VARIABLE})"),
-            false => Ok(()),
+        match self.role {
+            ServerRole::Endpoint => write!(formatter, " ({ENDPOINT_VARIABLE})"),
+            ServerRole::RedirectTarget => {
+                write!(formatter, " (redirect from {ENDPOINT_VARIABLE})")
+            }
+            ServerRole::Other => Ok(()),
         }
     }
 }
@@ -352,8 +370,14 @@ impl FetchError {
 
     /// Returns an action that the user can take.
     pub fn remedy(&self) -> Option<Remedy> {
-        if self.server().is_some_and(|server| server.replaces_kaggle) {
-            return Some(CORRECT_ENDPOINT.into());
+        if self.server().is_some_and(Server::is_of_endpoint) {
+            return Some(match self {
+                FetchError::Unauthorised { used, .. } => format!(
+                    "replace the credentials of {used} with those for this server; or {CORRECT_ENDPOINT}"
+                )
+                .into(),
+                _ => CORRECT_ENDPOINT.into(),
+            });
         }
         Some(match self {
             FetchError::RulesNotAccepted { id } => format!(

@@ -306,6 +306,9 @@ fn rejected_credentials_are_reported_with_the_unused_ones() {
         fixture.server.api_host()
     );
     assert_eq!(error.to_string(), expected);
+    let help = "Words(\"replace the credentials of KAGGLE_API_TOKEN with those for this server; or unset KAGGLE_API_ENDPOINT";
+    let remedy = format!("{:?}", error.remedy().unwrap());
+    assert!(remedy.starts_with(help), "{remedy}");
 }
 
 /// After a response 429 (too many requests), a query fails at once. A download waits, and tries again.

@@ -374,7 +374,7 @@ fn doctor_reports_problems_with_help() {
     let ended = world.run_command(&mut command).code(4);
     ended.stdout_has(&[
         "does not accept the credentials of KAGGLE_API_TOKEN (401)",
-        "kaggle: unset KAGGLE_API_ENDPOINT",
+        "kaggle: replace the credentials of KAGGLE_API_TOKEN",
     ]);
     let mut command = world.command(&["doctor", "--json"]);
     command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");

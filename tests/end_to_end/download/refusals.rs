@@ -46,6 +46,7 @@ fn wrong_credentials_are_an_error() {
     assert!(!ended.stderr.contains("an-older-token-of-mine"));
     let messages = [
         "does not accept the credentials of KAGGLE_API_TOKEN (401)",
+        "replace the credentials of KAGGLE_API_TOKEN",
         "unset KAGGLE_API_ENDPOINT",
     ];
     assert_download_fails(&world, ended, 4, &messages);
@@ -142,12 +143,28 @@ fn unusable_addresses_name_their_variable() {
         (
             "KAGGLE_API_ENDPOINT",
             "kaggle",
-            ["KAGGLE_API_ENDPOINT is not an http", https],
+            [
+                "KAGGLE_API_ENDPOINT is `kaggle`, which does not begin with `https://`",
+                https,
+            ],
+        ),
+        (
+            "KAGGLE_API_ENDPOINT",
+            "localhost:7001",
+            ["`localhost:7001`, which does not begin with", https],
+        ),
+        (
+            "KAGGLE_API_ENDPOINT",
+            "http://u:hush@127.0.0.1:99999",
+            [
+                "`***@127.0.0.1:99999`, which is not a URL: invalid port number",
+                https,
+            ],
         ),
         (
             "KAGGLE_API_ENDPOINT",
             "http://a.com",
-            ["KAGGLE_API_ENDPOINT uses plain http", https],
+            ["`http://a.com`, which uses plain http", https],
         ),
     ] {
         let mut command = sandbox.command(&["doctor"]);
@@ -217,13 +234,14 @@ fn unknown_competition_on_kaggle_is_reported() {
 fn web_page_is_not_stored_as_a_bundle() {
     for at in [At::Api, At::Store] {
         for kind in [Kind::Html, Kind::RedirectToHtml] {
-            let message = match (at, &kind) {
-                (At::Api, Kind::Html) => "respond like Kaggle's API: it sent a web page",
-                _ => "got HTML, ",
+            let messages = match (at, &kind) {
+                (At::Api, Kind::Html) => ["respond like Kaggle's API: it sent a web page", ""],
+                _ => ["got HTML, ", "(redirect from KAGGLE_API_ENDPOINT)"],
             };
             let world = World::harbour(&bundle(), vec![Fault::at(at, kind).always()]);
             let ended = world.run(Harbour::ID, &[]);
-            assert_download_fails(&world, ended, 4, &[message]);
+            let messages = [&messages[..], &["unset KAGGLE_API_ENDPOINT"]].concat();
+            assert_download_fails(&world, ended, 4, &messages);
         }
     }
 }

@@ -47,7 +47,7 @@ impl RangeRequest<'_> {
             .expected
             .is_some_and(|object| !object.can_be_verified())
         {
-            let host = shared.server(&self.location.message.url);
+            let host = shared.server(&self.location.message);
             return Err(Stop::Fatal(FetchError::NoValidator { host }));
         }
         let mut message = self.location.message.clone();
@@ -64,21 +64,24 @@ impl RangeRequest<'_> {
             if let Some(etag) = self.expected.and_then(Identity::strong_etag) {
                 request = request.header(IF_RANGE, etag);
             }
-            let response = send(shared, request, &message.url, self.range.start).await?;
+            let response = send(shared, request, &message, self.range.start).await?;
             if response.status().is_redirection() {
                 let to = response.headers().get(LOCATION);
                 let to = to.and_then(|to| to.to_str().ok());
-                let to = follow(shared.server(&message.url), &message.url, to)?;
-                message = Message::get(to);
+                let to = follow(shared.server(&message), &message.url, to)?;
+                message = Message {
+                    is_redirected: message.is_redirected || self.location.is_api(),
+                    ..Message::get(to)
+                };
                 with_credentials = false;
                 continue;
             }
             return self
-                .classify(shared, response, shared.server(&message.url))
+                .classify(shared, response, shared.server(&message))
                 .await;
         }
         Err(Stop::Fatal(FetchError::Redirect {
-            from: shared.server(&self.location.message.url),
+            from: shared.server(&self.location.message),
             to: host(&message.url),
             reason: "there are too many redirects",
         }))

@@ -30,11 +30,11 @@ impl Reply {
     /// Returns the response to a call and its server. A redirect to a host that is not Kaggle's is an error.
     pub(crate) fn answer(self, shared: &Shared) -> Result<(Response, Server), Stop> {
         match self {
-            Reply::Answer(answer, message) => Ok((answer, shared.server(&message.url))),
+            Reply::Answer(answer, message) => Ok((answer, shared.server(&message))),
             Reply::Elsewhere(url) => {
                 let api = shared.endpoint.base(shared.endpoint.preferred());
-                let got = format!("a redirect to {}", host(&url));
-                Err(unexpected(shared.server(api), got))
+                let api = shared.server(&Message::get(api.clone()));
+                Err(unexpected(api, format!("a redirect to {}", host(&url))))
             }
         }
     }
@@ -136,7 +136,7 @@ async fn follow_redirects(
     for _ in 0..=MAX_REDIRECTS {
         let request = message.request(&shared.client);
         let (request, token) = authorize(shared, request, rejected.as_ref()).await?;
-        let answer = send(shared, request, &message.url, 0).await?;
+        let answer = send(shared, request, &message, 0).await?;
         let status = answer.status();
         // The access token may have been revoked, or it may have expired if the local clock is slow. Therefore one new token
         // is requested.
@@ -151,14 +151,14 @@ async fn follow_redirects(
             .headers()
             .get(LOCATION)
             .and_then(|to| to.to_str().ok());
-        let from = shared.server(&message.url);
+        let from = shared.server(&message);
         let to = follow(from, &message.url, to)?;
         if !shared.endpoint.is_trusted(&to) {
             return Ok(Reply::Elsewhere(to));
         }
         // A request with valid credentials is never redirected to a login page, so no request is sent to a login page.
         if is_login(&to) {
-            let host = shared.server(&to);
+            let host = shared.server(&Message::get(to));
             return Err(Stop::Fatal(FetchError::LoginPage { host }));
         }
         // As in browsers, only these two statuses keep the method POST. All others change it to GET.
@@ -168,7 +168,7 @@ async fn follow_redirects(
         message.url = to;
     }
     Err(Stop::Fatal(FetchError::Redirect {
-        from: shared.server(&message.url),
+        from: shared.server(&message),
         to: host(&message.url),
         reason: "there are too many redirects",
     }))
@@ -188,7 +188,7 @@ async fn classify_answer(
     call: Call<'_>,
 ) -> Result<Reply, Stop> {
     let status = answer.status();
-    let host = shared.server(&message.url);
+    let host = shared.server(&message);
     if is_html(&answer) && status.is_success() {
         return Err(unexpected(host, "a web page"));
     }
@@ -205,7 +205,7 @@ async fn classify_answer(
     let found = shared.credentials()?;
     let message = server_text(&text, &found.credentials);
     let code = status.as_u16();
-    if host.replaces_kaggle
+    if host.is_of_endpoint()
         && !is_temporary(status)
         && serde_json::from_str::<Value>(&text).is_err()
     {
@@ -317,7 +317,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Stop> {
     for protocol in [first, first.alternative()] {
         let message = call.message(&shared.endpoint, protocol);
         let request = message.request(&shared.client);
-        let answer = match send(shared, request, &message.url, 0).await {
+        let answer = match send(shared, request, &message, 0).await {
             Ok(answer) => answer,
             Err(trouble) => {
                 last.get_or_insert(trouble.into());
@@ -325,7 +325,7 @@ async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Stop> {
             }
         };
         let status = answer.status();
-        let host = shared.server(&message.url);
+        let host = shared.server(&message);
         let trouble = trouble_of(&answer, host.clone());
         let text = match status.is_success() {
             true => text_of(shared, answer, &host).await?,

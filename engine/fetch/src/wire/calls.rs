@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use crate::error::FetchError;
+use crate::error::{FetchError, ServerRole};
 use crate::wire::location::{Message, is_private};
+use crate::wire::proxy::without_user;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Call<'a> {
@@ -59,7 +60,10 @@ impl Call<'_> {
             }
         };
         let body = body.map(|body| body.to_string());
-        Message { url, body }
+        Message {
+            body,
+            ..Message::get(url)
+        }
     }
 
     /// Returns the service, the method and the body of the call in the RPC protocol.
@@ -166,12 +170,12 @@ impl Endpoint {
     /// Parses the URLs of the API. `text` is the URL for the protocol that uses GET. It may omit `/api/v1`. `rpc` is the URL
     /// for the protocol that uses POST. If `rpc` is `None`, this URL is derived from `text`.
     ///
-    /// A URL to which credentials must not be sent is an error. The message contains no secret.
+    /// A URL to which credentials must not be sent is an error ([`FetchError::Endpoint`]).
     pub(crate) fn parse(
         text: &str,
         rpc: Option<&str>,
         first: Protocol,
-    ) -> Result<Endpoint, &'static str> {
+    ) -> Result<Endpoint, FetchError> {
         let mut rest = address(text)?;
         let is_official = is_of_kaggle(&rest);
         if is_official
@@ -221,9 +225,13 @@ impl Endpoint {
         self.contains(url) || self.is_official && is_of_kaggle(url)
     }
 
-    /// Returns whether `url` is an address of an API that is not Kaggle's.
-    pub(crate) fn replaces_kaggle(&self, url: &Url) -> bool {
-        !self.is_official && self.contains(url)
+    /// Returns the role of the server that receives a message.
+    pub(crate) fn role(&self, message: &Message) -> ServerRole {
+        match (self.is_official, self.contains(&message.url)) {
+            (false, true) => ServerRole::Endpoint,
+            (false, false) if message.is_redirected => ServerRole::RedirectTarget,
+            _ => ServerRole::Other,
+        }
     }
 
     fn contains(&self, url: &Url) -> bool {
@@ -237,8 +245,7 @@ impl Endpoint {
 /// # Errors
 /// [`FetchError::Endpoint`] if it is not the URL of a server to which credentials may be sent.
 pub fn check_endpoint(text: &str) -> Result<(), FetchError> {
-    let found = address(text).map(drop);
-    found.map_err(|cause| FetchError::Endpoint { cause })
+    address(text).map(drop)
 }
 
 fn is_of_kaggle(url: &Url) -> bool {
@@ -246,18 +253,29 @@ fn is_of_kaggle(url: &Url) -> bool {
     url.scheme() == "https" && url.port().is_none() && url.host_str().is_some_and(is_host)
 }
 
-/// Returns the URL of an API. The error continues a sentence about the setting.
-fn address(text: &str) -> Result<Url, &'static str> {
-    let url = text.trim_end_matches('/').parse::<Url>();
-    let url = url.map_err(|_| "is not an http or https URL")?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err("is not an http or https URL");
+/// Returns the URL of an API.
+fn address(text: &str) -> Result<Url, FetchError> {
+    let wrong = |cause: &str| FetchError::Endpoint {
+        value: without_user(text),
+        cause: cause.to_owned(),
+    };
+    let text = text.trim_end_matches('/');
+    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+    if !["https", "http"]
+        .iter()
+        .any(|one| scheme.eq_ignore_ascii_case(one))
+    {
+        return Err(wrong("does not begin with `https://` or `http://`"));
     }
+    let url = text.parse::<Url>();
+    let url = url.map_err(|error| wrong(&format!("is not a URL: {error}")))?;
     if !is_private(&url) {
-        return Err("uses plain http, which would expose the credentials to the network");
+        return Err(wrong(
+            "uses plain http, which would expose the credentials to the network",
+        ));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("contains a user or password");
+        return Err(wrong("contains a user or password"));
     }
     Ok(url)
 }

@@ -118,7 +118,7 @@ impl NoConnection {
             (_, Some(variable)) => format!(
                 "check the network connection and {variable}; this host has not answered yet"
             ),
-            (_, None) if self.host.replaces_kaggle => CORRECT_ENDPOINT.to_owned(),
+            (_, None) if self.host.is_of_endpoint() => CORRECT_ENDPOINT.to_owned(),
             (_, None) => CHECK_NETWORK.to_owned(),
         }
     }

@@ -129,11 +129,17 @@ impl Addresses {
 pub(crate) struct Message {
     pub(crate) url: Url,
     pub(crate) body: Option<String>,
+    /// Whether a server of the API redirected to `url`, which belongs to another server.
+    pub(crate) is_redirected: bool,
 }
 
 impl Message {
     pub(crate) fn get(url: Url) -> Message {
-        Message { url, body: None }
+        Message {
+            url,
+            body: None,
+            is_redirected: false,
+        }
     }
 
     pub(crate) fn request(&self, client: &Client) -> RequestBuilder {

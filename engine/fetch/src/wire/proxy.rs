@@ -96,15 +96,20 @@ impl Proxies {
         }
         Err(FetchError::ProxyAddress {
             variable,
-            value: match value.rsplit_once('@') {
-                Some((_, address)) => format!("***@{address}"),
-                None => value.clone(),
-            },
+            value: without_user(value),
         })
     }
 
     pub(crate) fn of(&self, url: &Url) -> Option<Proxy> {
         self.find(url.as_str()).ok().flatten()
+    }
+}
+
+/// Returns the value of a variable that should be a URL, without the user and the password that it may contain.
+pub(crate) fn without_user(value: &str) -> String {
+    match value.rsplit_once('@') {
+        Some((_, address)) => format!("***@{address}"),
+        None => value.to_owned(),
     }
 }
 

@@ -192,7 +192,13 @@ pub(crate) async fn locate(
     };
     let location = ask(shared, call, retry, async |reply| {
         let (message, kind) = match reply {
-            Reply::Elsewhere(url) => (Message::get(url), LocationKind::Signed),
+            Reply::Elsewhere(url) => {
+                let message = Message {
+                    is_redirected: true,
+                    ..Message::get(url)
+                };
+                (message, LocationKind::Signed)
+            }
             Reply::Answer(answer, message) => {
                 check_sent_directly(shared, answer, &message, item).await?;
                 (message, LocationKind::Api)
@@ -219,7 +225,7 @@ async fn check_sent_directly(
     item: &Item,
 ) -> Result<(), Stop> {
     let is_json = is_of_type(&answer, "application/json");
-    let host = shared.server(&message.url);
+    let host = shared.server(message);
     let start = first_bytes(shared, answer, &host).await?;
     if !is_json && (!item.is_zip() || start.starts_with(b"PK")) {
         return Ok(());

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use reqwest::redirect::Policy;
-use reqwest::{Client, RequestBuilder, Response, Url};
+use reqwest::{Client, RequestBuilder, Response};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -25,7 +25,7 @@ use crate::error::{FetchError, Server, Trouble};
 use crate::options::{DownloadOptions, REPORT_SILENCE_AFTER, WaitReport};
 use crate::wire::calls::Endpoint;
 use crate::wire::connect::NoConnection;
-use crate::wire::location::{Addresses, host};
+use crate::wire::location::{Addresses, Message, host};
 use crate::wire::retry::RateLimit;
 
 /// The timeout is short, so that an unreachable host is reported soon.
@@ -60,8 +60,7 @@ impl Shared {
     ) -> Result<Shared, FetchError> {
         let setup = |cause: String| FetchError::Setup { cause };
         let rpc = options.rpc_endpoint.as_deref();
-        let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol)
-            .map_err(|cause| FetchError::Endpoint { cause })?;
+        let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol)?;
         if let Some(proxies) = &options.proxies {
             proxies.find(&options.endpoint)?;
         }
@@ -114,11 +113,11 @@ impl Shared {
         self.credentials.get()
     }
 
-    /// Returns the server of `url`, for messages.
-    pub(crate) fn server(&self, url: &Url) -> Server {
+    /// Returns the server that receives `message`, for messages of errors.
+    pub(crate) fn server(&self, message: &Message) -> Server {
         Server {
-            host: host(url),
-            replaces_kaggle: self.endpoint.replaces_kaggle(url),
+            host: host(&message.url),
+            role: self.endpoint.role(message),
         }
     }
 
@@ -241,17 +240,17 @@ fn client(options: &DownloadOptions) -> Result<Client, FetchError> {
     })
 }
 
-/// Sends a request to `url`. Waits for the header of the response until the stall timeout ends. After
+/// Sends the request of `message`. Waits for the header of the response until the stall timeout ends. After
 /// [`REPORT_SILENCE_AFTER`], reports the wait. `offset` is the offset of the requested bytes. It is used only in
 /// messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,
-    url: &Url,
+    message: &Message,
     offset: u64,
 ) -> Result<Response, Trouble> {
     let time = shared.options.stall;
-    let host = shared.server(url);
+    let host = shared.server(message);
     let began = Instant::now();
     let answer = timeout(time, request.send());
     let report = async {
@@ -274,7 +273,7 @@ pub(crate) async fn send(
         Some(Ok(Err(error))) => {
             let unanswered = failed();
             let proxies = shared.options.proxies.as_ref();
-            let proxy = proxies.and_then(|all| all.of(url));
+            let proxy = proxies.and_then(|all| all.of(&message.url));
             let failed = NoConnection {
                 certificates: shared.options.certificates.clone(),
                 ..NoConnection::new(host, proxy, unanswered, error)
