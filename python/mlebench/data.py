@@ -120,8 +120,12 @@ def download_dataset(
     """
     try:
         return download(competition_id, download_dir, quiet, force)
-    except ProgramError:
-        authenticate_kaggle_api()
+    except ProgramError as error:
+        try:
+            authenticate_kaggle_api()
+        except PermissionError:
+            # The text of the program also states where a bundle of the user may be.
+            raise PermissionError(str(error)) from None
         raise
 
 
