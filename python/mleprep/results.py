@@ -519,7 +519,7 @@ class Results(Sequence[Row], Generic[Row]):
     def __getitem__(self, key: slice) -> Results[Row]: ...
     def __getitem__(self, key: SupportsIndex | str | slice) -> Row | Results[Row]:
         if isinstance(key, slice):
-            # A slice of a class with attributes, such as `timings`, is a `Results`, because they concern all records.
+            # Some subclasses have attributes that concern all records, such as `timings`, so their slices are `Results`.
             part = (Results if type(self).__annotations__ else type(self))(self._rows[key], self._kind)
             part.failed = tuple(one for one in self.failed if one.id in part.ids)
             return part

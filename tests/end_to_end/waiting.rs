@@ -83,7 +83,7 @@ fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
 fn ctrl_c_ends_the_wait_for_garbage_collection() {
     let sandbox = Harbour::prepared();
     let held = lock(sandbox.store().join("locks/use"));
-    // Nothing shows that the run waits, but it cannot end before the lock is free.
+    // The run prints nothing while it waits. Without the signal, it could not end while the lock is held.
     interrupt(&sandbox, || sleep(Duration::from_secs(1))).code(130);
     drop(held);
     sandbox.run_and_count_steps(Harbour::ID);

@@ -303,7 +303,7 @@ fn new_files_respect_the_umask() {
                 true => mode & !0o100,
                 false => mode,
             };
-            // Reading a lock file is enough to lock it, so only users who may write it can read it.
+            // A user who can read a lock file can lock it. Therefore only users with write permission have read permission.
             let is_lock = path.contains("/locks/");
             // Published files and objects are read-only for all users.
             let expected = match Path::new(&path).is_dir() {

@@ -221,7 +221,7 @@ def pandas_json():
         piece.insert(0, "piece", number)
     pd.concat(pieces)[["piece", "id", "n", "w"]].to_csv(out / "texts.csv", index=False)
     (out / "texts.jsonl").write_text("".join(piece.drop(columns="piece").to_json(orient="records", lines=True) for piece in pieces))
-    # pandas reads both files in chunks. It changes no record of `same`, but a record in the last chunk of `late`.
+    # pandas reads both files in chunks. It leaves all records of `same` unchanged. In `late`, it changes a record of the last chunk.
     same = [
         '{"id":5,"f":0.50,"t":"x/\\u00E9 é","b":true,"l":[1,{"a":-0.0}]}',
         '{"id":-3,"f":1e2,"t":"\\ud83c\\udf55","b":false,"l":[]}',

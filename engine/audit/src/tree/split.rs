@@ -87,7 +87,7 @@ impl TreeRoots<'_> {
 
 /// Explains rows that are in different files in the two trees. Removes the findings about these rows from `pairs`, and
 /// returns findings about the split instead. `search` describes the split in the pipeline. If `search` names no id
-/// column, the id column is `id`.
+/// column, the parameter `id` names it.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     trees: &TreeRoots<'_>,

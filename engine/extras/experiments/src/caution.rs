@@ -96,7 +96,7 @@ impl Experiment {
     }
 }
 
-/// States which competitions have the fewest runs, if the figures of a set leave out runs of other competitions.
+/// If a set uses fewer runs than some competitions have, states which competitions have the fewest runs.
 fn left_out_runs(figures: &SetSummary) -> Option<String> {
     let LeftOut { most, fewest } = figures.left_out.as_ref()?;
     let [seeds, runs] = ["seed", "run"].map(|noun| units::count(figures.seeds as u64, noun));

@@ -10,13 +10,13 @@ use prep_contents::pixels::Pixels;
 
 use super::Sketch;
 
-/// Number of brightness fields along each side.
+/// A picture is divided into `SIDE` × `SIDE` fields. Their mean brightness is compared.
 const SIDE: usize = 16;
-/// Number of colour fields along each side.
+/// Number of larger fields along each side, whose mean colours are compared.
 const COLOURS: usize = 4;
 /// Pictures with more pixels are not decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-/// A picture is treated as empty if the standard deviation of its fields' brightness is below this number. White is 255.
+/// A picture is treated as empty if the standard deviation of the brightness of its fields is below this number. White is 255.
 const MIN_DEVIATION: f64 = 6.0;
 
 pub(super) fn decode(file: &[u8]) -> Option<Pixels> {

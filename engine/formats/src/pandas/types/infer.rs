@@ -65,7 +65,7 @@ pub(crate) struct Inference {
     big: bool,
     /// Whether any cell of the `uint64` trial is not a float.
     no_float: bool,
-    /// Whether the text of each cell equals the formatted value of the tried type.
+    /// Whether each cell, parsed as the tried type and formatted again, is the same text.
     is_canonical: bool,
 }
 
