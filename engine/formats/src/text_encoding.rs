@@ -1,12 +1,13 @@
 //! Encodings of text files, and their conversion to UTF-8.
 //!
 //! In Latin-1 (ISO 8859-1), each byte is the character with the same code. Decoders for web pages decode Latin-1 as
-//! Windows-1252, so this module does not use them.
+//! Windows-1252, so this module does not use them. In Windows-1252, five bytes have no character. They are an error here,
+//! as in Python's codec `cp1252`.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read};
 
 use encoding_rs::mem::convert_latin1_to_utf8;
-use encoding_rs::{Decoder, UTF_16BE, UTF_16LE};
+use encoding_rs::{Decoder, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// The encoding of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -16,6 +17,8 @@ pub enum TextEncoding {
     Utf8,
     /// Latin-1, or any other encoding in which each byte is a character.
     Latin1,
+    /// Windows-1252, which is Latin-1 with further characters in place of the control characters 0x80 to 0x9f.
+    Windows1252,
     /// UTF-16, low byte first.
     Utf16Le,
     /// UTF-16, high byte first.
@@ -28,6 +31,7 @@ impl TextEncoding {
         match self {
             TextEncoding::Utf8 => "UTF-8",
             TextEncoding::Latin1 => "a single-byte encoding",
+            TextEncoding::Windows1252 => "Windows-1252",
             TextEncoding::Utf16Le => "UTF-16, low byte first",
             TextEncoding::Utf16Be => "UTF-16, high byte first",
         }
@@ -62,18 +66,21 @@ pub struct Utf8Reader<R> {
 }
 
 const CHUNK_BYTES: u64 = 1 << 16;
+/// The bytes without a character in Windows-1252.
+const UNDEFINED_BYTES: [u8; 5] = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
 impl<R: Read> Utf8Reader<R> {
     /// Converts the bytes of `input`, which must not begin with a byte order mark. `encoding` must not be UTF-8.
     pub fn new(input: R, encoding: TextEncoding) -> Self {
-        let utf16 = match encoding {
+        let other = match encoding {
+            TextEncoding::Windows1252 => Some(WINDOWS_1252),
             TextEncoding::Utf16Le => Some(UTF_16LE),
             TextEncoding::Utf16Be => Some(UTF_16BE),
             TextEncoding::Utf8 | TextEncoding::Latin1 => None,
         };
         Utf8Reader {
             input,
-            decoder: utf16.map(|encoding| encoding.new_decoder_without_bom_handling()),
+            decoder: other.map(|encoding| encoding.new_decoder_without_bom_handling()),
             bytes: Vec::new(),
             text: Vec::new(),
             returned: 0,
@@ -95,6 +102,14 @@ impl<R: Read> Utf8Reader<R> {
                 convert_latin1_to_utf8(bytes, text)
             }
             Some(decoder) => {
+                let mut undefined = bytes.iter().filter(|byte| UNDEFINED_BYTES.contains(byte));
+                if let Some(byte) = undefined
+                    .next()
+                    .filter(|_| decoder.encoding() == WINDOWS_1252)
+                {
+                    let message = format!("the byte {byte:#x} is not a character of Windows-1252");
+                    return Err(Error::new(ErrorKind::InvalidData, message));
+                }
                 let room = decoder.max_utf8_buffer_length(bytes.len());
                 text.resize(room.unwrap_or_default(), 0);
                 let (_, _, length, _) = decoder.decode_to_utf8(bytes, text, self.is_finished);
@@ -134,6 +149,19 @@ mod tests {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
             let count = out.len().min(self.1);
             self.0.read(out.get_mut(..count).unwrap_or_default())
+        }
+    }
+
+    #[test]
+    fn windows_1252_is_decoded_as_by_python() {
+        let read = |bytes: &[u8]| {
+            let mut text = String::new();
+            let mut reader = Utf8Reader::new(bytes, TextEncoding::Windows1252);
+            reader.read_to_string(&mut text).map(|_| text)
+        };
+        assert_eq!(read(b"\x80 \x84\x93 \x96 \xe4 a").unwrap(), "€ „“ – ä a");
+        for byte in 0..=u8::MAX {
+            assert_eq!(read(&[byte]).is_err(), UNDEFINED_BYTES.contains(&byte));
         }
     }
 

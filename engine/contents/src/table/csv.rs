@@ -134,7 +134,7 @@ fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     let mut file = open_buffered(path)?;
     let mark = match form.encoding {
         TextEncoding::Utf8 if form.byte_order_mark => 3,
-        TextEncoding::Utf8 | TextEncoding::Latin1 => 0,
+        TextEncoding::Utf8 | TextEncoding::Latin1 | TextEncoding::Windows1252 => 0,
         TextEncoding::Utf16Le | TextEncoding::Utf16Be => 2,
     };
     io::copy(&mut Read::by_ref(&mut file).take(mark), &mut io::sink())?;

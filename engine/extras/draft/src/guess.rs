@@ -129,7 +129,7 @@ pub(crate) fn guess<'b>(
     let mut tables: Vec<&BundleTable> = bundle.tables.iter().collect();
     tables.retain(|table| {
         let is_sample = sample.is_some_and(|sample| ptr::eq(sample, *table));
-        !is_sample && !is_test(&table.stem()) && table.rows > 1 && is_plain(table)
+        !is_sample && !is_test(&table.stem()) && obstacle(table).is_none()
     });
     tables.sort_by_key(|table| {
         let named = table.stem().contains("train") || table.stem().contains("label");
@@ -384,9 +384,10 @@ impl<'b> TargetTable<'b> {
         notes.push(format!(
             "the rows of {path} are split; they are identified by {id}, and the target is {targets}"
         ));
-        if self.table.keys.iter().any(|(key, _)| *key == "encoding") {
+        let mut keys = self.table.keys.iter();
+        if let Some((_, encoding)) = keys.find(|(key, _)| *key == "encoding") {
             notes.push(format!(
-                "{path} is not UTF-8, so it is read as Latin-1: check its non-ASCII characters"
+                "{path} is not UTF-8, so it is read as `{encoding}`: check its non-ASCII characters"
             ));
         }
         notes.extend(self.repeated_id());
@@ -426,17 +427,31 @@ impl<'b> TargetTable<'b> {
     }
 }
 
-/// Returns whether a table has at least two columns, and all columns can be named in a pipeline.
-fn is_plain(table: &BundleTable) -> bool {
+/// Returns the reason why a draft cannot split a table, if there is one: it has too few columns, or a column that a pipeline
+/// cannot name.
+pub(crate) fn obstacle(table: &BundleTable) -> Option<String> {
+    if table.rows < 2 || table.columns.len() < 2 {
+        let rows = units::count(table.rows, "row");
+        let columns = units::count(table.columns.len() as u64, "column");
+        return Some(format!(
+            "{rows} and {columns}; a split needs at least two of each"
+        ));
+    }
     let mut seen = BTreeSet::new();
     // Queries do not distinguish names that differ only in case, and `_row` is reserved.
-    let is_plain = |name: &String| {
-        !name.is_empty()
-            && name != "_row"
-            && !name.chars().any(char::is_control)
-            && seen.insert(name.to_lowercase())
-    };
-    table.columns.len() > 1 && table.names().all(is_plain)
+    table.names().find_map(|name| {
+        let problem = match name.as_str() {
+            "" => "is empty",
+            "_row" => "is reserved for the numbers of rows",
+            name if name.chars().any(char::is_control) => "contains a control character",
+            name if !seen.insert(name.to_lowercase()) => "occurs twice, ignoring case",
+            _ => return None,
+        };
+        Some(format!(
+            "a column `{}` whose name {problem}; rename it",
+            name.escape_debug()
+        ))
+    })
 }
 
 /// Guesses the id and the targets from the columns of the sample submission:

@@ -24,7 +24,6 @@ mod trial;
 mod words;
 mod write;
 
-use prep_failure::units;
 use prep_grade::GradeSpecErrors;
 use prep_spec::nearest;
 
@@ -198,7 +197,11 @@ fn no_columns(names: Vec<String>, bundle: &BundleContent) -> DraftError {
     let is_column = |part: &&str| known().any(|one| one == part);
     let list = lists.find(|parts| parts.len() > 1 && parts.iter().all(&is_column));
     let list = list.map(|parts| format!("name each column by itself: `{}`. ", parts.join("`, `")));
-    let near = list.or(near);
+    let mut with_all = bundle.tables.iter();
+    let with_all = with_all.find(|table| names.iter().all(|name| table.has(name)));
+    let obstacle = with_all.and_then(|table| Some((&table.path, guess::obstacle(table)?)));
+    let obstacle = obstacle.map(|(path, obstacle)| format!("{path} has {obstacle}. "));
+    let near = obstacle.or(list).or(near);
     let help = match tables.is_empty() {
         true => "the bundle has no table that can be read".to_owned(),
         false => near.unwrap_or_default() + &tables.join("; "),
@@ -211,10 +214,13 @@ fn nothing_to_split(id: &str, bundle: &BundleContent) -> DraftError {
     let help = match (bundle.unreadable.first(), largest) {
         (Some(first), _) => unreadable(first),
         (None, Some(table)) => {
-            let rows = units::count(table.rows, "row");
-            let columns = units::count(table.columns.len() as u64, "column");
             let path = &table.path;
-            format!("{path} has {rows} and {columns}; a split needs at least two of each")
+            match guess::obstacle(table) {
+                Some(obstacle) => format!("{path} has {obstacle}"),
+                None => format!(
+                    "{path} is named like a test table or a sample submission; rename it if it has the labels"
+                ),
+            }
         }
         (None, None) => {
             let only = bundle.files.iter().flat_map(|files| &files.names).next();

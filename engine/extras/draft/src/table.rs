@@ -33,6 +33,12 @@ const SNIFFED_BYTES: u64 = 1 << 18;
 /// If a JSON lines file is not read to its end, its incomplete last line is removed. If this line has more bytes than
 /// this limit, the file is not read as a table.
 const MAX_LINE_BYTES: u64 = 1 << 20;
+/// The encodings of a CSV file that is not UTF-8, the most likely first, with their names in a pipeline. Any file can be
+/// read with the last one.
+const SINGLE_BYTE_ENCODINGS: [(TextEncoding, &str); 2] = [
+    (TextEncoding::Windows1252, "windows-1252"),
+    (TextEncoding::Latin1, "latin-1"),
+];
 
 #[derive(Debug, Default)]
 pub struct BundleTable {
@@ -257,22 +263,23 @@ fn cut_last_line(place: &Path) -> Option<()> {
         .ok()
 }
 
-/// Reads a CSV file. `usual` is the usual delimiter for the file's suffix. A file that is not UTF-8 is read as Latin-1.
+/// Reads a CSV file. `usual` is the usual delimiter for the file's suffix. A file that is not UTF-8 is read as
+/// Windows-1252, or as Latin-1 if it has bytes that Windows-1252 does not define.
 fn csv<'r>(
     open: &dyn Fn() -> Result<Box<dyn Read + 'r>, NotTable>,
     usual: u8,
     is_whole: bool,
 ) -> Result<BundleTable, NotTable> {
-    let table = match csv_text(&mut open()?, usual, is_whole) {
-        Err(CsvError::InvalidUtf8 { .. }) => {
-            let mut input = Utf8Reader::new(open()?, TextEncoding::Latin1);
-            csv_text(&mut input, usual, is_whole).map(|mut table| {
-                table.keys.push(("encoding", "latin-1".to_owned()));
+    let mut table = csv_text(&mut open()?, usual, is_whole);
+    for (encoding, name) in SINGLE_BYTE_ENCODINGS {
+        if let Err(CsvError::InvalidUtf8 { .. } | CsvError::Io(_)) = table {
+            let mut input = Utf8Reader::new(open()?, encoding);
+            table = csv_text(&mut input, usual, is_whole).map(|mut table| {
+                table.keys.push(("encoding", name.to_owned()));
                 table
-            })
+            });
         }
-        read => read,
-    };
+    }
     let table = table.map_err(|error| Some(chain(&error)))?;
     match table.columns.is_empty() {
         true => Err(Some("it has no columns".to_owned())),

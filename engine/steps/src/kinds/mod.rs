@@ -90,11 +90,16 @@ const ENCODINGS: &[Word] = &[
         name: "latin-1",
         doc: "ISO 8859-1: each byte is a code point",
     },
+    Word {
+        name: "windows-1252",
+        doc: "The encoding of Excel on Western European Windows: Latin-1, with characters such as `€` and `–` for bytes 0x80 to 0x9f",
+    },
 ];
 
 fn encoding(declaration: &Declaration) -> TextEncoding {
     match declaration.text("encoding") {
         Some("latin-1") => TextEncoding::Latin1,
+        Some("windows-1252") => TextEncoding::Windows1252,
         _ => TextEncoding::Utf8,
     }
 }
