@@ -38,6 +38,10 @@ const CLASS_METRICS: &str =
 const MIN_TEST_ROWS: f64 = 30.0;
 /// A value with more characters is not used as a placeholder.
 const MAX_PLACEHOLDER: usize = 40;
+/// If one of two labels is one of these words, it is probably the label whose probability is predicted.
+const POSITIVE_WORDS: [&str; 12] = [
+    "1", "yes", "y", "true", "t", "ja", "j", "oui", "si", "sí", "sim", "positive",
+];
 /// If the name of a directory contains one of these words, its files are probably answers, such as masks of images.
 pub(crate) const ANSWER_WORDS: [&str; 6] =
     ["mask", "label", "annot", "truth", "target", "segmentation"];
@@ -157,6 +161,7 @@ pub fn pipeline(
                 rows,
                 table: rows.table,
                 taken: ["train", "test", "classes"].map(str::to_owned).to_vec(),
+                positive: None,
                 values: TemplateValues::default(),
             };
             writer.add_all(bundle, guess.sample, metric)?;
@@ -178,7 +183,7 @@ pub fn pipeline(
     values.add("category", category);
     values.add("kaggle", yaml(id));
     values.add("md5", md5.unwrap_or_default());
-    let is_note = |(name, _): &&(&str, String)| ["ungraded", "few_rows"].contains(name);
+    let is_note = |(name, _): &&(&str, String)| ["positive", "ungraded", "few_rows"].contains(name);
     let notes = values
         .0
         .iter()
@@ -246,6 +251,8 @@ struct RowsWriter<'a> {
     rows: &'a TargetTable<'a>,
     table: &'a BundleTable,
     taken: Vec<String>,
+    /// The expression of the answers, if they are not the target itself: whether it is the positive label.
+    positive: Option<String>,
     values: TemplateValues,
 }
 
@@ -467,6 +474,7 @@ impl RowsWriter<'_> {
                     let value = if is_text { sql_text(&value) } else { value };
                     format!("{value} AS {}", sql_name(name))
                 };
+                let answers = self.positive.clone().unwrap_or(answers);
                 (joined(names.iter().map(constant), ", "), answers)
             }
             Target::PerClass {
@@ -589,20 +597,44 @@ impl RowsWriter<'_> {
         let name = wished.unwrap_or(usual);
         let metric = MetricDraft::new(name, selected, columns)?;
         // Some metrics compare numbers with two labels of any type.
-        let larger = columns.first().and_then(|first| larger_label(table, first));
-        let is_number = is_class && is_single && larger.is_some();
+        let positive = columns
+            .first()
+            .and_then(|first| PositiveLabel::of(table, first));
+        let positive = positive.filter(|_| is_single);
+        let is_number = is_class && positive.is_some();
+        let predicts_label = metric.predicts_larger_label;
         let mut misfit = wished.and_then(|_| misfit(rows, &metric, is_class && !is_number));
         is_class &= wished.is_none() || !is_number || misfit.is_some();
         if misfit.is_some() && self::misfit(rows, &metric, true).is_none() {
             (is_class, misfit) = (true, None);
         }
         let mut help = format!("metrics for this target are, for example, {fitting}");
-        if let Some(label) = larger.filter(|_| is_number) {
+        let is_label = |name: &String, label: &str| {
+            let name = sql_name(name);
+            format!("{name} = {} AS {name}", sql_text(label))
+        };
+        if let (Some(label), [name], true) = (&positive, columns.as_slice(), is_number) {
             help += &format!(
-                "; for other metrics, convert the labels to numbers in the query of the answers, for example `{first} = {label} AS {first}`"
+                "; for other metrics, convert the labels to numbers in the query of the answers, for example `{}`",
+                is_label(name, label.positive)
             );
         }
         values.add_metric(name, metric, misfit, (&help, table.is_whole))?;
+        // Participants understand 0 and 1 without an explanation.
+        let label = positive.filter(|label| predicts_label && !is_class && label.positive != "1");
+        if let (Some(label), [name]) = (label, columns.as_slice()) {
+            let PositiveLabel {
+                positive,
+                other,
+                is_larger,
+            } = label;
+            let example = is_label(name, other);
+            let text = format!(
+                "a higher prediction means that `{positive}` is more probable; to predict `{other}`, write `{example}` in the query of the answers"
+            );
+            values.add("positive", text);
+            self.positive = (!is_larger).then(|| is_label(name, positive));
+        }
         values.add_if(wished.is_none(), "why", why);
         values.add("other_metrics", others);
         let is_ungraded = !is_single && !prep_grade::takes_several_columns(name);
@@ -725,11 +757,51 @@ fn placeholder(table: &BundleTable, name: &str, is_class: bool) -> (String, bool
     (value.to_owned(), is_text)
 }
 
-/// Returns the larger label of a column with exactly two labels, as an SQL constant.
-fn larger_label(table: &BundleTable, name: &str) -> Option<String> {
-    let different = table.different(name)?;
-    let last = different.last().filter(|_| different.len() == 2);
-    last.map(|label| sql_text(label))
+/// The two labels of a column.
+struct PositiveLabel<'t> {
+    /// The label whose probability is predicted: a usual word such as `yes`, or the larger of two numbers, or otherwise the
+    /// rarer label.
+    positive: &'t str,
+    other: &'t str,
+    is_larger: bool,
+}
+
+impl<'t> PositiveLabel<'t> {
+    /// Returns `None` if the column does not have exactly two labels, or if a label contains control characters.
+    fn of(table: &'t BundleTable, name: &str) -> Option<PositiveLabel<'t>> {
+        let mut labels: Vec<&str> = table.different(name)?.into_iter().collect();
+        let number = |label: &str| label.parse().unwrap_or(f64::INFINITY);
+        labels.sort_by(|one, other| number(one).total_cmp(&number(other)));
+        let [smaller, larger] = labels.as_slice() else {
+            return None;
+        };
+        let cells = table.texts(name)?;
+        let count = |label: &str| {
+            cells
+                .iter()
+                .flatten()
+                .filter(|cell| **cell == label)
+                .count()
+        };
+        let is_word = |label: &str| POSITIVE_WORDS.contains(&label.to_lowercase().as_str());
+        let is_rarer = number(smaller).is_infinite() && count(smaller) < count(larger);
+        let is_larger = match (is_word(smaller), is_word(larger)) {
+            (true, false) => false,
+            (false, true) => true,
+            _ => !is_rarer,
+        };
+        let (positive, other) = if is_larger {
+            (larger, smaller)
+        } else {
+            (smaller, larger)
+        };
+        let is_plain = !labels.concat().contains(char::is_control);
+        is_plain.then_some(PositiveLabel {
+            positive,
+            other,
+            is_larger,
+        })
+    }
 }
 
 fn check_column(name: &str) -> String {

@@ -16,6 +16,8 @@ pub struct MetricDraft {
     pub examples: Vec<&'static str>,
     /// The metric as in a section `grade`, with the names of the columns.
     pub metric: Value,
+    /// Whether the numbers in a submission belong to the larger of two labels.
+    pub predicts_larger_label: bool,
 }
 
 /// Returns whether a metric can compare several columns.
@@ -84,12 +86,13 @@ impl MetricDraft {
             (one.name.to_owned(), value)
         });
         let metric = json!({ name: Value::Object(typed.collect()) });
-        Grader::parse(&json!({ "metric": metric }))?;
+        let meaning = Grader::parse(&json!({ "metric": metric }))?.meaning();
         let examples = written.iter().filter(|one| !is_column(one));
         Ok(MetricDraft {
             arguments,
             examples: examples.map(|one| one.name).collect(),
             metric,
+            predicts_larger_label: meaning.is_some_and(|meaning| meaning.contains("{label}")),
         })
     }
 }
