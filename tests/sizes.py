@@ -20,7 +20,7 @@ BUDGETS = {
     "leaks": 8_131,
     "remote": 3_158,
     "report": 2_712,
-    "draft": 2_688,
+    "draft": 2_808,
     "serve": 1_392,
     "trust": 830,
     "experiments": 1_003,

@@ -94,6 +94,15 @@ fn drafts_fit_their_bundles() {
     });
     let prices = (0..60).map(|at| format!("{at};{at},5;1.{:03},{}0\n", at * 7, at % 7));
     let prices = format!("Nr;Größe;Preis\n{}", prices.collect::<String>());
+    let gekauft = table("x,gekauft", &|at| {
+        format!("{at}.5,{}", ["ja", "nein"][usize::from(at % 3 > 0)])
+    });
+    // Bytes above 0x7f are not UTF-8 here.
+    let in_euros = |byte: u8| {
+        let rows = (0..60).map(|at| format!("a{at};{at},5;{}\n", ["ja", "nein"][at % 2]));
+        let rows = rows.collect::<String>();
+        [b"id;Preis (", &[byte][..], b");gekauft\n", rows.as_bytes()].concat()
+    };
     let of_table = |text: &str| Archive::new().file("train.csv", text);
     let cases: Vec<(Archive, &str, &str, &[&str])> = vec![
         (
@@ -277,7 +286,12 @@ fn drafts_fit_their_bundles() {
             of_table(&yes),
             "--metric roc_auc",
             "the target `paid` is a guess from the names, values and positions of the columns; if it is wrong, name the target",
-            &["0.5 AS paid", "metric: { roc_auc: paid }"],
+            &[
+                "0.5 AS paid",
+                "metric: { roc_auc: paid }",
+                "CHOOSE: a higher prediction means that `yes` is more probable; to predict `no`, write `paid = 'no' AS paid`",
+                "test.csv: SELECT id, paid FROM test",
+            ],
         ),
         (
             of_table(&yes),
@@ -362,6 +376,44 @@ fn drafts_fit_their_bundles() {
                 "root_mean_squared_error: Preis",
                 "CHOOSE the split. Here, rows are drawn at random.",
             ],
+        ),
+        (
+            of_table(&gekauft),
+            "--metric roc_auc --target gekauft",
+            "a higher prediction means that `ja` is more probable; to predict `nein`, write `gekauft = 'nein' AS gekauft`",
+            &["SELECT id, gekauft = 'ja' AS gekauft FROM test"],
+        ),
+        (
+            of_table(&gekauft.replace("nein", "zz").replace("ja", "a")),
+            "--metric log_loss --target gekauft",
+            "for other metrics, convert the labels to numbers in the query of the answers, for example `gekauft = 'a' AS gekauft`",
+            &[],
+        ),
+        (
+            Archive::new().file("d.csv", in_euros(0x80)),
+            "",
+            "d.csv is not UTF-8, so it is read as `windows-1252`",
+            &["encoding: windows-1252", "Preis (€)"],
+        ),
+        (
+            Archive::new().file("d.csv", in_euros(0x81)),
+            "",
+            "d.csv has a column `Preis (\\u{81})` whose name contains a control character; rename it",
+            &[],
+        ),
+        (
+            Archive::new().file("d.csv", in_euros(0x81)),
+            "--target gekauft",
+            "d.csv has a column `Preis (\\u{81})` whose name contains a control character; rename it. d.csv has id,",
+            &[],
+        ),
+        (
+            layout(&|at| format!("img_{at}.jpg"), &|at| {
+                format!("fotos/IMG_{at}.JPG")
+            }),
+            "",
+            "join them with `lower(f.name) = lower(t.\"file\")`",
+            &["fotos: { files: fotos/*.JPG }"],
         ),
         (
             Archive::new().file("d.csv.gz", "gzip"),

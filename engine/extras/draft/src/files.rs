@@ -8,6 +8,7 @@ use prep_spec::{path_part, without_extension};
 use crate::bundle::{BundleContent, FileGroup, MAX_NAMES};
 use crate::guess::is_unique;
 use crate::table::BundleTable;
+use crate::words::sql_name;
 
 /// At most this number of cells is compared with the names of files.
 const MAX_COMPARED: usize = 2000;
@@ -111,6 +112,26 @@ fn named_files<'b>(
             missing,
         };
         Some((count, files))
+    })
+}
+
+/// Returns the join of `table` with a group of files whose names differ from the cells of a column only in upper and lower
+/// case. Returns `None` if most cells of each column name no file.
+pub(crate) fn join_without_case(files: &FileGroup, table: &BundleTable) -> Option<String> {
+    ["name", "stem"].into_iter().find_map(|part| {
+        let names = files.names.iter().map(|name| path_part(name, part));
+        let names: HashSet<String> = names.map(str::to_lowercase).collect();
+        table.names().find_map(|key| {
+            let cells: Vec<&str> = table
+                .texts(key)?
+                .into_iter()
+                .flatten()
+                .take(MAX_COMPARED)
+                .collect();
+            let is_named = |cell: &&&str| names.contains(&cell.to_lowercase());
+            let is_most = cells.iter().filter(is_named).count() * 2 > cells.len();
+            is_most.then(|| format!("lower(f.{part}) = lower(t.{})", sql_name(key)))
+        })
     })
 }
 

@@ -10,7 +10,7 @@ use prep_formats::pandas::ColumnType;
 use prep_spec::{FILE_COLUMNS, joined};
 
 use crate::bundle::{BundleContent, FileGroup};
-use crate::files::{RowFiles, matching};
+use crate::files::{RowFiles, join_without_case, matching};
 use crate::table::BundleTable;
 use crate::write::dates;
 
@@ -196,7 +196,22 @@ pub(crate) fn guess<'b>(
             by_files(bundle)
         }
     };
-    let unused = bundle.files.iter().filter(|files| !split.uses(files));
+    let mut unused: Vec<_> = bundle.files.iter().collect();
+    unused.retain(|files| !split.uses(files));
+    if let SplitGuess::Rows(TargetTable { table, .. }) = &split {
+        unused.retain(|files| {
+            let join = join_without_case(files, table);
+            let note = join.as_ref().map(|join| {
+                format!(
+                    "the names of `{}` differ from {} only in upper and lower case, so these files are not published; to publish them, join them with `{join}`",
+                    files.pattern, table.path
+                )
+            });
+            notes.extend(note);
+            join.is_none()
+        });
+    }
+    let unused = unused.into_iter();
     let unused: Vec<String> = unused.map(|files| format!("`{}`", files.pattern)).collect();
     if !unused.is_empty() {
         let unused = joined(unused.into_iter(), MAX_UNUSED);
