@@ -179,7 +179,7 @@ fn tables_in_latin_1_are_read() {
         "cities",
         &Archive::new().file("train.csv", latin1),
     );
-    assert_contains(&text, &["encoding: latin-1"]);
+    assert_contains(&text, &["encoding: windows-1252"]);
     let train = sandbox.prepared("cities").join("public/train.csv");
     let train = fs::read_to_string(train).unwrap();
     assert_contains(&train, &["K\u{f6}ln 1"]);
