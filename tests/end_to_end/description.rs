@@ -129,7 +129,10 @@ fn description_explains_labels_and_missing_files() {
         (
             yes,
             "roc_auc",
-            ["", ""],
+            [
+                "SELECT photo, bestanden = 'ja' AS bestanden FROM",
+                "SELECT photo, bestanden FROM",
+            ],
             &[
                 "\n- A higher number means that `nein` is more probable. Only the order of the numbers matters.\n",
                 "; 3 rows of `train.csv` have no file\n",
@@ -138,10 +141,7 @@ fn description_explains_labels_and_missing_files() {
         (
             yes,
             "roc_auc",
-            [
-                "SELECT photo, bestanden FROM",
-                "SELECT photo, bestanden = 'ja' AS bestanden FROM",
-            ],
+            ["", ""],
             &[
                 "\n- A higher number means that `True` is more probable.",
                 "\n- In `train.csv`, the values of the column `bestanden` are `ja`, `nein`.\n",
