@@ -801,10 +801,13 @@ fn variants_without_a_correction_are_the_same() {
 #[test]
 fn data_of_a_changed_pipeline_have_a_warning() {
     let sandbox = sandbox();
-    let change =
-        "the pipeline changed since the data were prepared: `prep why harbour` shows the changes";
+    let change = " changed since the data were prepared: `prep why harbour` shows the changes";
+    let metric = Harbour::PIPELINE.replace("accuracy: docked", "balanced_accuracy: docked");
+    let rule = Harbour::PIPELINE.replace("    - same_rows\n", "");
     for (pipeline, is_changed) in [
         (format!("# A comment.\n{}", Harbour::PIPELINE), false),
+        (metric, true),
+        (rule, true),
         (Harbour::PIPELINE.replace("seed: 0", "seed: 1"), true),
     ] {
         sandbox.pipeline(Harbour::ID, &pipeline);

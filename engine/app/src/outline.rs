@@ -33,6 +33,13 @@ pub(crate) fn digest_of_data(pipeline: &Pipeline) -> Digest {
     Digest::of_bytes(format!("{outline:?}").as_bytes())
 }
 
+/// Returns a digest of the settings that define how submissions are graded.
+pub(crate) fn digest_of_grading(pipeline: &Pipeline) -> Digest {
+    let mut outline = outline(pipeline);
+    outline.retain(|path, _| path.starts_with("grade/"));
+    Digest::of_bytes(format!("{outline:?}").as_bytes())
+}
+
 pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     let mut outline = BTreeMap::new();
     let mut insert = |path: String, value: String| {

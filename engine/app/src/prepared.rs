@@ -18,7 +18,7 @@ use prep_steps::{
 use crate::bundles::Note;
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
-use crate::outline::{digest_of_data, digest_of_text};
+use crate::outline::{digest_of_data, digest_of_grading, digest_of_text};
 use crate::sealed;
 use crate::settings::{Settings, prepared_dir};
 
@@ -67,9 +67,15 @@ pub fn pipeline_change(entry: &CatalogEntry, manifest: &Manifest) -> Option<Stri
         true => String::new(),
         false => format!(" --variant {variant}"),
     };
-    (digest_of_data(&pipeline) != recorded.data).then(|| {
-        format!("the pipeline changed since the data were prepared: `prep why {id}{option}` shows the changes")
-    })
+    let has_new_grading = |grading| digest_of_grading(&pipeline) != grading;
+    let changed = match recorded.grading {
+        _ if digest_of_data(&pipeline) != recorded.data => "the pipeline",
+        Some(grading) if has_new_grading(grading) => "the section `grade` of the pipeline",
+        _ => return None,
+    };
+    Some(format!(
+        "{changed} changed since the data were prepared: `prep why {id}{option}` shows the changes"
+    ))
 }
 
 /// Returns the last runs that published into the data directory of a variant. Excludes runs into other directories.

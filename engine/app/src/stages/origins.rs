@@ -152,6 +152,7 @@ pub(super) fn record(
             _ => RecordedPipeline {
                 text,
                 data: outline::digest_of_data(&competition.pipeline),
+                grading: Some(outline::digest_of_grading(&competition.pipeline)),
             },
         }),
     };

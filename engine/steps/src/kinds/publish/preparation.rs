@@ -44,6 +44,9 @@ pub struct RecordedPipeline {
     pub text: Digest,
     /// Digest of the settings that define the data.
     pub data: Digest,
+    /// Digest of the rules and the metric. `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grading: Option<Digest>,
 }
 
 /// The last run into a data directory, if it failed or was stopped. The next complete run removes this record.
