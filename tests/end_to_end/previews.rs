@@ -81,6 +81,10 @@ fn query_mistakes_list_the_columns() {
             "there is no column `ton`",
             "did you mean `tons`? `seen` has id, port, tons, flag",
         ]);
+    let quoted = "SELECT id FROM seen WHERE port = \"Köln\"";
+    show(&sandbox, &["--sql", quoted])
+        .code(3)
+        .stderr_has(&["write a string in single quotes. `seen` has id,"]);
     show(&sandbox, &["--sql", "SELECT id FROM sea"])
         .code(3)
         .stderr_has(&["did you mean `seen`?"]);

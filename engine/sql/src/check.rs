@@ -306,7 +306,7 @@ impl<'a> PipelineChecker<'a> {
                 let tables = [(table.to_owned(), names.collect())];
                 let fault = declaration.fault("columns", "query", error.to_string());
                 Diagnostic {
-                    help: error.help_with(&tables, UNDECLARED_HELP),
+                    help: error.help_with("", &tables, UNDECLARED_HELP),
                     ..fault
                 }
             }
@@ -555,7 +555,7 @@ impl<'a> PipelineChecker<'a> {
             (table.clone(), names.collect())
         });
         let tables: Vec<(String, Vec<String>)> = tables.collect();
-        let help = error.help_with(&tables, UNDECLARED_HELP);
+        let help = error.help_with(&query.text, &tables, UNDECLARED_HELP);
         let text = self.pipeline.source.text.get(span.start..);
         // `SELECT file` is short for `SELECT file, name AS path`.
         let is_short_form =
@@ -567,14 +567,6 @@ impl<'a> PipelineChecker<'a> {
                 .push(Diagnostic::error(code, span, message).help(help));
             return None;
         }
-        let is_quoted =
-            error.missing_column().is_some() && text.is_some_and(|text| text.starts_with('"'));
-        let help = help.map(|help| match is_quoted {
-            true => {
-                format!("double quotes enclose a name; write a string in single quotes. {help}")
-            }
-            false => help,
-        });
         let found = Diagnostic::error(code, span, error.to_string());
         self.diagnostics.push(Diagnostic { help, ..found });
         None

@@ -189,10 +189,15 @@ impl QueryError {
         }
     }
 
-    /// Returns a text that shows how to correct the query. For a missing column, the text lists the columns of `tables`.
+    /// Returns a text that shows how to correct the query `text`. For a missing column, the text lists the columns of `tables`.
     ///
     /// If no column has a similar name, the text `undeclared` follows the list.
-    pub fn help_with(&self, tables: &[(String, Vec<String>)], undeclared: &str) -> Option<String> {
+    pub fn help_with(
+        &self,
+        text: &str,
+        tables: &[(String, Vec<String>)],
+        undeclared: &str,
+    ) -> Option<String> {
         let Some(missing) = self.missing_column() else {
             return self.help().map(str::to_owned);
         };
@@ -207,11 +212,25 @@ impl QueryError {
         let lists = lists.collect::<Vec<_>>().join("; ");
         let names = tables.iter().flat_map(|(_, columns)| columns);
         let others = names.map(String::as_str).filter(|name| *name != missing);
+        let quotes = match self.begins_with_quote(text) {
+            true => "double quotes enclose a name; write a string in single quotes. ",
+            false => "",
+        };
         match nearest(missing, others) {
             _ if tables.is_empty() => None,
-            Some(near) => Some(format!("did you mean `{near}`? {lists}")),
-            None => Some(format!("{lists}{undeclared}")),
+            Some(near) => Some(format!("{quotes}did you mean `{near}`? {lists}")),
+            None => Some(format!("{quotes}{lists}{undeclared}")),
         }
+    }
+
+    /// Returns whether there is a double quote at the place of the error in the query `text`.
+    fn begins_with_quote(&self, text: &str) -> bool {
+        let index = |number: u64| usize::try_from(number.checked_sub(1)?).ok();
+        let character = self.place().and_then(|(line, column)| {
+            let line = text.lines().nth(index(line)?)?;
+            line.chars().nth(index(column)?)
+        });
+        character == Some('"')
     }
 
     /// Returns an action that corrects the query or the input.

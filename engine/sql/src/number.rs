@@ -225,7 +225,7 @@ fn plan_with_unknown(
                 let listed = read.filter_map(|(name, known)| {
                     Some(((*name).to_owned(), known.map(<[String]>::to_vec)?))
                 });
-                let help = error.help_with(&listed.collect::<Vec<_>>(), "");
+                let help = error.help_with(&query.text, &listed.collect::<Vec<_>>(), "");
                 return Err(NumberError::NoColumn {
                     error: Box::new(error),
                     help,

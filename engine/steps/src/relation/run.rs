@@ -152,7 +152,7 @@ fn failed(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepErro
     if failure == Failure::Cancelled {
         return StepError::Cancelled;
     }
-    let (place, help) = (error.place(), error.help_with(tables, ""));
+    let (place, help) = (error.place(), error.help_with(&query.text, tables, ""));
     let subject = Subject::Query(Box::new(query.clone()), place);
     let remedy = error.remedy();
     error_at_with_help(failure, subject, WithRemedy::attach(error, remedy), help)
