@@ -67,6 +67,8 @@ pub fn decimal_comma(name: &str, cell: &str) -> Option<String> {
 
 /// Words longer than this are not compared, because they are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
+/// Shorter words of other tools must be written without typing errors.
+const MIN_SYNONYM_BYTES: usize = 4;
 
 /// Returns the candidate that `word` probably means. If `word` is the name that another tool uses for a candidate, returns
 /// this candidate. Otherwise returns the candidate that needs the fewest edits to become `word`.
@@ -83,7 +85,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     }
     let mut best: Option<(usize, &str)> = None;
     let (lower, length) = (word.to_lowercase(), word.chars().count());
-    let short = candidates.into_iter();
+    let short = candidates.iter().copied();
     for candidate in short.filter(|candidate| candidate.len() <= MAX_WORD_BYTES) {
         let other = candidate.chars().count();
         let (shorter, longer) = (length.min(other), length.max(other));
@@ -97,7 +99,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             best = Some((edits, candidate));
         }
     }
-    best.map(|(_, candidate)| candidate)
+    let misspelled = || {
+        let known = SYNONYMS
+            .keys()
+            .filter(|known| known.len() >= MIN_SYNONYM_BYTES);
+        let near = known.filter(|known| is_typing_error(word, known));
+        near.filter_map(|known| synonym(known, &candidates)).min()
+    };
+    best.map(|(_, candidate)| candidate).or_else(misspelled)
 }
 
 /// Returns whether at most one edit turns `word` into `candidate`. Case, `_`, `-` and spaces are ignored.
@@ -152,6 +161,8 @@ mod tests {
         assert_eq!(nearest("roc_auc_score", metrics), Some("roc_auc"));
         assert_eq!(nearest("RMSE", metrics), Some("root_mean_squared_error"));
         assert_eq!(nearest("logloss", metrics), Some("log_loss"));
+        assert_eq!(nearest("rsme", metrics), Some("root_mean_squared_error"));
+        assert_eq!(nearest("amount", metrics), None);
         assert_eq!(
             nearest("fillna", ["range", "fill_missing"]),
             Some("fill_missing")
