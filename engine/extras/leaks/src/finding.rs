@@ -101,7 +101,9 @@ fn advice(detector: &str) -> &'static str {
         "shown-before" | "answers-elsewhere" => {
             "do not publish this file, column or field for test items"
         }
-        "column" => "remove the column from the test table, or derive it without the answer",
+        "column" => {
+            "remove the column, or its file if it has no other data, or derive the column without the answer"
+        }
         "rows" | "near" | "near-files" | "equal-files" => {
             "put equal and similar items into the same part"
         }

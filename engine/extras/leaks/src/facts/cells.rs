@@ -16,7 +16,8 @@ pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts
     };
     let leading = cell.len() - cell.trim_start().len();
     let trailing = cell.len() - cell.trim_end().len();
-    form("the spaces around cells", &format!("{leading}, {trailing}"));
+    let spaces = format!("leading {leading}, trailing {trailing}");
+    form("the spaces around cells", &spaces);
     if is_missing(cell) {
         form("the text for missing values", cell.trim());
     }
