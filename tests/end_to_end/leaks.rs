@@ -71,6 +71,41 @@ fn leaks_reads_json_answers_as_grading_does() {
     assert_eq!(left.count(), 0);
 }
 
+/// This competition has 228 answers. The rule `keep_rows` drops 129 of them, which are -1 in all classes. A leak that only
+/// the other items have is complete.
+#[test]
+fn leaks_examines_only_the_items_that_count_for_the_score() {
+    let sandbox = Sandbox::new();
+    let id = "jigsaw-toxic-comment-classification-challenge";
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let bundle = cases.join(id).join("seed0/raw.zip");
+    fs::copy(bundle, sandbox.source().join(format!("{id}.zip"))).expect("a bundle");
+    sandbox.run(id).code(0);
+    let prepared = sandbox.data().join(id).join("prepared");
+    let answers = fs::read_to_string(prepared.join("private/test.csv")).expect("the answers");
+    let mut test = "id,comment_text\n".to_owned();
+    for (row, answer) in answers.lines().skip(1).enumerate() {
+        let cells: Vec<&str> = answer.split(',').collect();
+        let spaces = if cells[1] == "1" { "  " } else { "" };
+        test += &format!("{},comment {}{spaces}\n", cells[0], row * 7919 % 1009);
+    }
+    let path = prepared.join("public/test.csv");
+    fs::remove_file(&path).expect("the test table");
+    fs::write(path, test).expect("the test table");
+    let report = sandbox.prep(&["leaks", id, "--json"]).code(5).competition();
+    assert_eq!(report["items"], 99, "{report:#}");
+    let findings = report["findings"].as_array().expect("findings");
+    let is_hit = |finding: &&serde_json::Value| {
+        let what = finding["what"].as_str().expect("a text");
+        what.contains("spaces around cells") && what.contains("determines `toxic`")
+    };
+    let hit = findings.iter().find(is_hit).expect("a finding");
+    assert_eq!(hit["detector"], "cells");
+    assert_eq!(hit["level"], "leak");
+    let evidence = hit["evidence"].to_string();
+    assert!(evidence.contains("leading 0, trailing 2"), "{evidence}");
+}
+
 #[test]
 fn known_leaks_are_found_in_v1_and_gone_in_fixed() {
     let sandbox = Sandbox::new();

@@ -133,6 +133,24 @@ impl Grader {
         self.spec.answer_rows.is_some()
     }
 
+    /// Returns whether rules drop rows of the answers, which then do not count for the score.
+    pub fn drops_answers(&self) -> bool {
+        self.spec.rules.iter().any(|rule| rule.rule.drops_answers())
+    }
+
+    /// Returns the indices, from 0 and ascending, of the rows of the answers that count for the score.
+    pub fn scored_rows(&self, answers: &Frame) -> Result<Vec<u32>, Refusal> {
+        let mut pair = Pair::new(answers, answers)?;
+        let mut rules = self.spec.rules.iter().map(|rule| &rule.rule);
+        rules.try_for_each(|rule| match rule.drops_answers() {
+            true => rule.apply(&mut pair),
+            false => Ok(()),
+        })?;
+        let mut rows: Vec<u32> = pair.answers.file_positions().collect();
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
     /// Checks and scores a submission that is in memory.
     pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> GradeOutcome {
         let scanned = ScannedSubmission::scan(FileContent::Bytes(bytes));
@@ -443,6 +461,38 @@ mod tests {
             ] },
         });
         assert_eq!(columns(others), "id a b id m w");
+    }
+
+    #[test]
+    fn scored_rows_are_those_that_the_rules_keep() {
+        let answers = "id,y,group,at\n1,-1,a,1\n2,0,a,3\n3,1,a,2\n4,,b,1\n";
+        for (rules, expected) in [
+            (json!(["same_rows", { "align": "id" }]), None),
+            (
+                json!([{ "align": "id" }, { "keep_rows": { "sum_of": "y", "min": 0 } }]),
+                Some(vec![1, 2, 3]),
+            ),
+            (
+                json!([{ "keep_rows": { "sum_of": "y", "max": 0, "by": "id" } }]),
+                Some(vec![0, 1, 3]),
+            ),
+            (
+                json!([{ "keep_rows": { "sum_of": "y", "min": 1, "in_file": true } }]),
+                Some(vec![2]),
+            ),
+            (
+                json!([{ "drop_missing": "y" }, { "keep_last": { "groups": "group", "by": "at", "count": 2 } }]),
+                Some(vec![1, 2]),
+            ),
+        ] {
+            let grader =
+                Grader::parse(&json!({ "rules": rules, "metric": { "accuracy": "y" } })).unwrap();
+            let answers = grader.read_answers(answers.as_bytes()).unwrap();
+            let scored = grader
+                .drops_answers()
+                .then(|| grader.scored_rows(&answers).unwrap());
+            assert_eq!(scored, expected, "{rules}");
+        }
     }
 
     #[test]

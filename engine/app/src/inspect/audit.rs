@@ -604,7 +604,7 @@ pub fn leaks(
             return Err(Error::reading("read the prepared file", path, &error).help(prepare));
         }
     }
-    let rows = rows_of_records(settings, entry, &pipeline, &answers)?;
+    let (rows, scored_rows) = graded_rows(settings, entry, &pipeline, &answers)?;
     let input = LeakInput {
         public: directory.join("public"),
         answers: rows.as_ref().map_or(answers, |rows| rows.to_path_buf()),
@@ -613,6 +613,7 @@ pub fn leaks(
             .iter()
             .find_map(|rule| aligned_column(&grade.rules, rule))
             .map(str::to_owned),
+        scored_rows,
         bundle: bundles::path(base, id, &directories),
         temp: settings.temp_dir(),
         limits: settings.inspection_limits(1),
@@ -635,24 +636,32 @@ pub fn leaks(
     })
 }
 
-/// Writes answers that are JSON records to a temporary CSV file. Returns `None` if the answers are a table already.
-fn rows_of_records(
+/// The rows of answers that are JSON records as a CSV file, and the indices of the scored rows unless all are scored.
+type GradedRows = (Option<TempPath>, Option<Vec<u32>>);
+
+/// Reads the answers as grading does, if they are JSON records or if rules drop rows of them.
+fn graded_rows(
     settings: &Settings,
     entry: &CatalogEntry,
     pipeline: &Pipeline,
     answers: &Path,
-) -> Result<Option<TempPath>, Error> {
-    // If the section `grade` has mistakes, the answers are treated as a table.
+) -> Result<GradedRows, Error> {
+    // If the section `grade` has mistakes, the answers are treated as a table whose rows are all scored.
     let Ok((grader, _)) = grading::grader(entry, pipeline) else {
-        return Ok(None);
+        return Ok((None, None));
     };
-    if !grader.answers_are_json() {
-        return Ok(None);
+    if !grader.answers_are_json() && !grader.drops_answers() {
+        return Ok((None, None));
     }
     let limits = settings.inspection_limits(1);
     let bytes = prep_contents::read::read_file(answers, &limits);
     let bytes = bytes.map_err(|error| Error::new(failure_of(&error), chain(&error)))?;
     let frame = grading::read(&grader, &bytes, answers)?;
+    // Grading reports answers to which a rule cannot be applied.
+    let scored_rows = grader.scored_rows(&frame).ok();
+    if !grader.answers_are_json() {
+        return Ok((None, scored_rows));
+    }
     let temp = settings.temp_dir();
     let write = || -> io::Result<TempPath> {
         std::fs::create_dir_all(&temp)?;
@@ -677,7 +686,7 @@ fn rows_of_records(
     };
     let written =
         write().map_err(|error| Error::writing("write the answers' rows in", &temp, &error))?;
-    Ok(Some(written))
+    Ok((Some(written), scored_rows))
 }
 
 /// Returns the column by which `rule` (`align` or `align_groups`) pairs rows in the section `grade`.

@@ -54,7 +54,7 @@ use world::World;
 pub struct LeakReport {
     /// All findings, the worst ones first.
     pub findings: Vec<LeakFinding>,
-    /// Number of test items.
+    /// Number of test items that count for the score.
     pub items: usize,
     /// Whether there are too few test items for statistics. If so, statistical findings are only notes.
     pub has_few_items: bool,
@@ -83,7 +83,7 @@ pub fn find(
     let seen = std::mem::take(&mut world.public.facts);
     let mut tests = statistics::Tests::default();
     let mut findings = detectors::all(&world, seen, &mut tests);
-    let items = world.ids.len();
+    let items = world.scored;
     let threshold = statistics::threshold(&tests.p_values);
     for finding in &mut findings {
         let chance = finding.p_value.is_some_and(|p| p > threshold);

@@ -61,6 +61,7 @@ impl Data {
             sample,
             public,
             id: id.map(str::to_owned),
+            scored_rows: None,
             bundle: None,
             temp: root.to_owned(),
             limits: prep_contents::DecodingLimits::default(),

@@ -585,6 +585,7 @@ impl GeneratedCompetition {
             answers: root.join("answers.csv"),
             sample: root.join("public/sample_submission.csv"),
             id: None,
+            scored_rows: None,
             bundle: Some(root.join("bundle")),
             temp: root.join("temp"),
             limits: prep_contents::DecodingLimits::default(),

@@ -24,6 +24,11 @@ pub trait Rule: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns whether the rule drops rows of the answers because of their cells. These rows do not count for the score.
+    fn drops_answers(&self) -> bool {
+        false
+    }
+
     /// Returns the effect of the rule on the number of rows.
     fn rows(&self) -> RowPolicy {
         match self.is_about_shape() {

@@ -54,6 +54,10 @@ struct KeepRows {
 }
 
 impl Rule for KeepRows {
+    fn drops_answers(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = pair.answers.columns(&self.sum_of.select(pair))?;
         for column in &columns {
@@ -146,6 +150,10 @@ struct KeepLast {
 }
 
 impl Rule for KeepLast {
+    fn drops_answers(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let order = sort_positions(&pair.answers.column(&self.by)?)?;
         let groups = pair.answers.column(&self.groups)?;
@@ -184,6 +192,10 @@ struct DropMissing {
 }
 
 impl Rule for DropMissing {
+    fn drops_answers(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = pair.answers.columns(&self.columns.select(pair))?;
         let complete = |row: &u32| {

@@ -139,7 +139,7 @@ fn same_rows(
     let copies = Copies {
         detector: "rows",
         what: format!("test items have a row that is also in {}", train.path),
-        compared: world.ids.len(),
+        compared: world.scored,
         pairs: items.iter().enumerate().filter_map(pair).collect(),
         is_weak: has_files || is_coarse,
     };
@@ -168,6 +168,8 @@ fn near_texts<'a>(
     train: &TextsOf<'a, &'a str>,
     label: &'a AnswerColumn,
 ) -> Option<Copies<'a>> {
+    let scored = test.iter().filter(|(_, item)| *item < label.values.len());
+    let test: Vec<&(&str, usize)> = scored.collect();
     let own = runs_of(test.iter().map(|(text, _)| *text));
     let texts = own.iter().flatten().count();
     if texts < MIN_COPIES || texts * 2 < own.len() {
@@ -175,7 +177,7 @@ fn near_texts<'a>(
     }
     let pairs = pairs(&own, &runs_of(train.iter().map(|(text, _)| *text))).into_iter();
     let pairs = pairs.filter_map(|(at, near)| {
-        let (_, item) = *test.get(at)?;
+        let (_, item) = **test.get(at)?;
         Some((item, label.values.get(item)?, train.get(near)?.1))
     });
     Some(Copies {
@@ -320,7 +322,8 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
     let mut by_content: BTreeMap<ContentDigest, BTreeSet<usize>> = BTreeMap::new();
     let (mut copies, mut files) = (Vec::new(), 0_usize);
     for file in &world.public.files {
-        let Some(item) = world.item_of_path(&file.path) else {
+        let item = world.item_of_path(&file.path);
+        let Some(item) = item.filter(|item| *item < world.scored) else {
             continue;
         };
         files += 1;
@@ -330,19 +333,19 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
         }
     }
     let items: BTreeSet<&usize> = by_content.values().flatten().collect();
-    let fraction = items.len() as f64 / world.ids.len().max(1) as f64;
+    let fraction = items.len() as f64 / world.scored.max(1) as f64;
     if items.is_empty() {
         return None;
     }
     // A content that more than a tenth of the items have, such as a header, is not counted.
-    let most = world.ids.len().max(10);
+    let most = world.scored.max(10);
     let contents = by_content.values().filter(|items| items.len() * 10 <= most);
     let contents = contents.count();
     let is_strong = items.len() >= 10 && fraction >= 0.01 && contents >= 5;
     let what = format!(
         "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items were compared)",
         items.len(),
-        world.ids.len(),
+        world.scored,
         100.0 * fraction
     );
     let level = LeakLevel::Risk.if_strong(is_strong);

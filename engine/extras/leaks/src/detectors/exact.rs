@@ -308,7 +308,7 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
         };
         // If another detector examines this label, it already finds single values that are the answers, so they are not
         // searched here. No other detector examines free texts or a small number of items.
-        let mut examined = view.targets().filter(|_| view.world.ids.len() >= MIN_ITEMS);
+        let mut examined = view.targets().filter(|_| view.world.scored >= MIN_ITEMS);
         let is_examined = examined.any(|(one, _)| one.name == label.name);
         let single = (!is_examined).then(|| search.single()).flatten();
         let single = single.or_else(|| search.listed());

@@ -368,7 +368,7 @@ fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
 /// same order. The number of lines or rows must equal the number of test items, or the number of rows of a test table.
 fn collect_aligned(world: &World, facts: &mut ItemFacts) {
     // The items in the order of the answers, and in the orders of test tables.
-    let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];
+    let mut orders: Vec<Vec<usize>> = vec![world.answers_order.clone()];
     for (_, _, items) in world.test_tables() {
         let order: Option<Vec<usize>> = items.iter().copied().collect();
         if let Some(order) = order.filter(|order| !orders.contains(order)) {

@@ -29,6 +29,8 @@ pub struct LeakInput {
     pub sample: PathBuf,
     /// The column with the ids, if grading pairs rows by a single column.
     pub id: Option<String>,
+    /// The indices of the rows of the answers that count for the score, ascending. `None` if all rows count.
+    pub scored_rows: Option<Vec<u32>>,
     /// The bundle, if available: the archive or a directory.
     pub bundle: Option<PathBuf>,
     /// A directory for temporary copies of archive members.
@@ -51,25 +53,32 @@ impl World {
         let keys = answers.columns.get(key).ok_or_else(no_ids)?;
         let mut ids: Vec<String> = Vec::new();
         let mut item_of = HashMap::new();
-        let item = |id: &str| {
+        let mut item = |id: &str| {
             *item_of.entry(id.to_owned()).or_insert_with(|| {
                 ids.push(id.to_owned());
                 ids.len() - 1
             })
         };
-        let rows: Vec<usize> = keys.iter().map(item).collect();
+        let is_scored = |(row, _): &(u32, &str)| {
+            let scored = input.scored_rows.as_ref();
+            scored.is_none_or(|rows| rows.binary_search(row).is_ok())
+        };
+        let rows = (0..).zip(keys.iter()).filter(is_scored);
+        let rows: Vec<(usize, usize)> = rows.map(|(row, id)| (row as usize, item(id))).collect();
+        let scored = rows.iter().map(|(_, item)| item + 1).max().unwrap_or(0);
+        let answers_order = keys.iter().map(item).collect();
         // A cell that is empty or `NA` does not refer to an item, even if an item has such an id.
         item_of.retain(|id, _| !is_missing(id));
-        let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
-        let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
-        let labels = labels(&answers, &sample, key, &rows, step);
+        let step = scored.div_ceil(MAX_CHOSEN).max(1);
+        let chosen: Vec<usize> = (0..scored).step_by(step).collect();
+        let labels = labels(&answers, &sample, key, &rows, (scored, step));
         let key_name = answers.names.get(key).cloned().unwrap_or_default();
         // With millions of rows, the answers need as much memory as all other data.
         drop((answers, rows));
         if sample.is_sample() {
             let is_wanted = |cell: &str| {
                 let item = item_of.get(cell);
-                item.is_some_and(|item| usize::is_multiple_of(*item, step))
+                item.is_some_and(|item| chosen.binary_search(item).is_ok())
             };
             sample = table_in(&input.sample, &input.limits, room, &is_wanted)?;
         }
@@ -84,6 +93,8 @@ impl World {
             has_digits: ids.iter().all(has_digit),
             lower,
             chosen,
+            scored,
+            answers_order,
             step,
             key_name,
             has_plain_ids: plain * 2 > ids.len(),
@@ -178,14 +189,14 @@ fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Opti
     best.map(|(place, ..)| place)
 }
 
+/// Returns the answers of scored items. `rows` contains the scored rows of the answers, as pairs of row and item.
 fn labels(
     answers: &ColumnTable,
     sample: &ColumnTable,
     key: usize,
-    rows: &[usize],
-    step: usize,
+    rows: &[(usize, usize)],
+    (scored, step): (usize, usize),
 ) -> Vec<AnswerColumn> {
-    let items = rows.iter().max().map_or(0, |last| last + 1);
     let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
         // A column with the same values in the sample submission is not an answer, because participants know its values.
@@ -201,16 +212,18 @@ fn labels(
         if place == key {
             continue;
         }
-        let mut values = vec![None; items];
-        for (item, value) in rows.iter().zip(column.iter()) {
-            if let Some(one) = values.get_mut(*item) {
+        let answers = rows.iter();
+        let answers = answers.filter_map(|(row, item)| Some((*item, column.get(*row)?)));
+        let mut values = vec![None; scored];
+        for (item, value) in answers.clone() {
+            if let Some(one) = values.get_mut(item) {
                 one.get_or_insert(value);
             }
         }
         let values = values.into_iter().map(Option::unwrap_or_default);
         let values: CellTexts = values.collect();
-        let of_chosen = rows.iter().copied().zip(column.iter().map(str::to_owned));
-        let of_chosen = of_chosen.filter(|(item, _)| item.is_multiple_of(step));
+        let of_chosen = answers.filter(|(item, _)| item.is_multiple_of(step));
+        let of_chosen = of_chosen.map(|(item, answer)| (item, answer.to_owned()));
         let into = if is_shown { &mut shown } else { &mut labels };
         into.push(AnswerColumn {
             name: name.clone(),

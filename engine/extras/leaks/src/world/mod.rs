@@ -25,15 +25,19 @@ const MIN_FEW_ITEMS: usize = 3;
 const MAX_NAME: usize = 80;
 
 pub(crate) struct World {
-    /// Ids of the test items, in the order of the answers.
+    /// Ids of the test items. The scored items are first.
     pub ids: Vec<String>,
+    /// Number of test items with a row that counts for the score.
+    pub scored: usize,
+    /// The item of each row of the answers.
+    pub answers_order: Vec<usize>,
     pub item_of: HashMap<String, usize>,
     pub labels: Vec<AnswerColumn>,
     pub sample: ColumnTable,
     pub sample_path: String,
     pub public: PublicContent,
     pub bundle: Vec<PublicFile>,
-    /// The test items whose facts are collected: all of them, or an even sample.
+    /// The test items whose facts are collected: all scored items, or an even sample.
     pub chosen: Vec<usize>,
     step: usize,
     pub key_name: String,
@@ -55,7 +59,7 @@ impl World {
     /// Returns the minimum number of test items whose ids a table must contain. If it contains fewer ids, they may be a
     /// coincidence.
     pub(crate) fn min_items(&self) -> usize {
-        self.ids.len().clamp(MIN_FEW_ITEMS, 20)
+        self.scored.clamp(MIN_FEW_ITEMS, 20)
     }
 
     /// Sets `parts_share_ids`: whether at least half of the ids in paths of training files also occur in other paths.
@@ -73,7 +77,7 @@ impl World {
     }
 
     pub(crate) fn has_facts(&self, item: usize) -> bool {
-        item.is_multiple_of(self.step)
+        item < self.scored && item.is_multiple_of(self.step)
     }
 
     /// Returns the item whose id is `text`. If `text` is a path, the id may also be the file name, with or without its
@@ -332,7 +336,7 @@ pub(crate) fn rows_of_items(items: &[Option<usize>]) -> RowOfItem {
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerColumn {
     pub name: String,
-    /// The answer of each item. If an item has several rows, this is the answer in the first of them.
+    /// The answer of each scored item. If an item has several rows, this is the answer in the first of them.
     pub values: CellTexts,
     /// All rows of the chosen items, as pairs of item and answer.
     pub rows: Vec<(usize, String)>,
