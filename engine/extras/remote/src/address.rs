@@ -128,9 +128,10 @@ impl Address {
             }
         })?;
         if ObjectStoreScheme::parse(&url).is_err() || url.scheme() == "memory" {
-            return Err(wrong(
-                "unsupported scheme; use s3://, gs://, az://, http://, https:// or file:///",
-            ));
+            return Err(wrong(match url.scheme() {
+                "file" => "the path must be absolute, such as file:///mnt/prep",
+                _ => "unsupported scheme; use s3://, gs://, az://, http://, https:// or file:///",
+            }));
         }
         Ok(Address(url))
     }
@@ -318,6 +319,8 @@ mod tests {
         }
         let error = Address::parse("/mnt/prep").unwrap_err().to_string();
         assert!(error.ends_with("write file:///mnt/prep"), "{error}");
+        let error = Address::parse("file://mnt/prep").unwrap_err().to_string();
+        assert!(error.contains("the path must be absolute"), "{error}");
         for text in ["ftp://host/x?password=pw", "ftp://user:pw@host/x"] {
             let error = Address::parse(text).unwrap_err();
             assert!(!error.to_string().contains("pw"), "{error}");
