@@ -237,6 +237,33 @@ fn a_pull_without_a_mirrored_bundle_names_the_mirror() {
     ]);
 }
 
+#[test]
+fn a_pull_with_a_damaged_mirror_names_the_repair() {
+    let lab = Lab::new();
+    let (one, key) = lab.machine(&[], "mirror = true\n");
+    one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+    one.run_and_count_steps(Gallery::ID);
+    for path in lab.files("private/v1/bundles") {
+        let bytes = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(path, bytes.iter().map(|byte| byte ^ 1).collect::<Vec<u8>>()).unwrap();
+    }
+    let (two, _) = lab.machine(&[&key], "");
+    let pull = ["remote", "pull", "--skip-verification", Gallery::ID];
+    let ended = two.prep(&pull).code(4);
+    let ended = ended.stderr_has(&["warning: the bundle ", "is damaged, so it is not used"]);
+    let error = ended.stderr.split("error: ").last().unwrap();
+    for part in [
+        "has a damaged copy of the bundle",
+        "prep remote push --replace",
+    ] {
+        assert!(error.contains(part), "{}", ended.stderr);
+    }
+    let push = ["remote", "push", "--skip-verification", "--replace"];
+    one.prep(&push).code(0);
+    two.prep(&pull).code(0);
+}
+
 /// One machine records the restart points of a deflated archive, and all other machines use them.
 #[test]
 fn nested_archive_is_read_from_the_mirror() {
@@ -343,15 +370,26 @@ fn damaged_remote_object_is_computed_again_and_replaced() {
     };
     damage();
     let (two, _) = lab.machine(&[&key], "");
-    let ended = pull(&two);
+    let ended = pull(&two).stderr_has(&["is damaged"]);
     assert_ne!(ended.code, Some(0), "only the remote has the object");
-    ended.stderr_has(&["is damaged", "prep remote push --replace"]);
+    // The last error also names the damaged object and the repair.
+    let error = ended.stderr.split("error: ").last().unwrap();
+    for part in [
+        "delivered no intact copy of the object ",
+        "prep remote push --replace",
+    ] {
+        assert!(error.contains(part), "{}", ended.stderr);
+    }
     // A machine that has the objects repairs the remote.
     let push = ["remote", "push", "--skip-verification"];
     one.prep(&push).code(0);
     let (three, _) = lab.machine(&[&key], "");
     assert_ne!(pull(&three).code, Some(0), "the remote has damaged objects");
-    one.prep(&[&push[..], &["--replace"]].concat()).code(0);
+    let again = one.prep(&[&push[..], &["--replace", "--json"]].concat());
+    let counts = again.code(0).json()["competitions"].clone();
+    for pushed in counts.as_array().unwrap() {
+        assert!(pushed["new"].as_u64() > Some(0), "{counts}");
+    }
     pull(&three).code(0);
     assert_same_trees(&one, &three);
     // A machine that computes the damaged objects again replaces them.

@@ -301,16 +301,27 @@ impl PreparedTask {
             (Action::Step(step), Some(record)) => {
                 let key = record.key();
                 // Another process may have computed the result while this process waited for the lock.
-                if let Some(entry) = context.store.lookup_result(&key)?
-                    && context.missing(&entry).is_empty()
-                {
+                let entry = context.store.lookup_result(&key)?;
+                let missing = entry.as_ref().map(|entry| context.missing(entry));
+                if let Some(entry) = entry.filter(|_| missing.as_ref().is_some_and(Vec::is_empty)) {
                     return Ok(NodeResult::from_entry(record, entry));
                 }
                 if context.no_execute && step.is_shared() {
                     let name = &node.name;
-                    let message = format!("the output of `{name}` is not in the remote cache");
-                    let remedy = Remedy::Prepare {
-                        id: node.competition.clone(),
+                    let (message, remedy) = match missing.as_deref() {
+                        Some([object, ..]) => (
+                            format!(
+                                "the remote cache delivered no intact copy of the object {}, which is part of the output of `{name}`",
+                                object.short()
+                            ),
+                            Remedy::RepairRemote,
+                        ),
+                        _ => (
+                            format!("the output of `{name}` is not in the remote cache"),
+                            Remedy::Prepare {
+                                id: node.competition.clone(),
+                            },
+                        ),
                     };
                     return Err(StepError::input(WithRemedy::new(message, remedy)));
                 }

@@ -403,20 +403,16 @@ impl Inner {
         insert(&self.absent, object);
     }
 
-    pub(crate) fn mark_damaged(&self, object: Digest) {
+    /// Records and reports that an object or bundle in the remote is damaged. `kind` is `object` or `bundle`.
+    pub(crate) fn mark_damaged(&self, kind: &str, object: Digest) {
         self.mark_absent(object);
         self.damaged.lock().insert(object);
         let message = format!(
-            "the object {} in the remote {} is damaged, so it is not used (further damaged objects are not reported)",
+            "the {kind} {} in the remote {} is damaged, so it is not used (further damage is not reported)",
             object.short(),
             self.remote.name()
         );
         self.report_once(Topic::Damaged, message, Some(Remedy::RepairRemote));
-    }
-
-    /// Records that a bundle is damaged in the mirror, without reporting it.
-    pub(crate) fn mark_bundle_damaged(&self, bundle: Digest) {
-        self.damaged.lock().insert(bundle);
     }
 
     pub(crate) fn is_damaged(&self, object: &Digest) -> bool {

@@ -146,14 +146,7 @@ impl BundleReader {
         match error {
             ReadError::Absent => self.link.record_absent(self.digest),
             ReadError::Failed(error) => self.link.report_error(error, false),
-            ReadError::Damaged => {
-                self.link.mark_bundle_damaged(self.digest);
-                let (digest, remote) = (self.digest.short(), self.link.remote.name());
-                let message = format!(
-                    "the bundle {digest} in the mirror {remote} is damaged; it is downloaded from its source instead"
-                );
-                self.link.report(message, None);
-            }
+            ReadError::Damaged => self.link.mark_damaged("bundle", self.digest),
         }
     }
 

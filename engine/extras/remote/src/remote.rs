@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The outcome of creating an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PutOutcome {
-    /// The entry was created.
+    /// The entry was created, or its objects were sent again in order to replace damaged ones.
     New,
     /// The same entry already existed.
     Same,

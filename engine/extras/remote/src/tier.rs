@@ -108,7 +108,7 @@ impl Tier for LinkTier {
                 inner.report_error(&error, false);
                 inner.mark_absent(*object);
             }
-            Chunk::WrongLength => inner.mark_damaged(*object),
+            Chunk::WrongLength => inner.mark_damaged("object", *object),
             Chunk::NoRoom(length) => {
                 inner.mark_absent(*object);
                 let message = format!(
@@ -125,7 +125,7 @@ impl Tier for LinkTier {
     }
 
     fn report_damaged(&self, object: &Digest) {
-        self.link.inner().mark_damaged(*object);
+        self.link.inner().mark_damaged("object", *object);
     }
 
     fn offer(&self, offer: Offer) {
@@ -272,16 +272,22 @@ impl MirroredSource {
         Ok(content.filter(|content| !context.outside.is_lost(&content.digest)))
     }
 
-    /// Adds to an error of `inner` that the mirror does not have the file either, although the remote has results of it.
+    /// Adds to an error of `inner` that the mirror does not have an intact copy of the file either, although the remote has
+    /// results of it.
     fn explain(&self, error: StepError) -> StepError {
         let inner = self.link.inner();
-        let content = self.remote_answer.get().and_then(Option::as_ref);
-        let is_absent = content.is_some_and(|known| !inner.may_have(&known.digest));
-        match error.remedy() {
-            Some(remedy) if is_absent && inner.accepts_reads() => {
+        let recorded = self.remote_answer.get().and_then(Option::as_ref);
+        let content = self.stated.as_ref().or(recorded);
+        let absent = content.filter(|known| !inner.may_have(&known.digest));
+        match error.remedy().zip(absent) {
+            Some((remedy, known)) if inner.accepts_reads() => {
+                let (what, repair) = match inner.is_damaged(&known.digest) {
+                    true => ("has a damaged copy of", Remedy::RepairRemote),
+                    false => ("lacks", Remedy::SendBundle),
+                };
                 let (remote, cause) = (inner.remote.name(), prep_core::chain(&error));
-                let message = format!("the mirror of {remote} lacks the bundle, and {cause}");
-                let cause = WithRemedy::new(message, Remedy::SendBundle.or(remedy));
+                let message = format!("the mirror of {remote} {what} the bundle, and {cause}");
+                let cause = WithRemedy::new(message, repair.or(remedy));
                 StepError::new(error.failure(), cause)
             }
             _ => error,

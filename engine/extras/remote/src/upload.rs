@@ -172,10 +172,12 @@ async fn result(
         None if entry.lengths.len() == entry.objects().count() => {}
         None => entry.lengths.clear(),
     }
-    let (remote, key) = (&inner.remote, &offer.key);
-    let (competition, step) = (&offer.competition, &offer.step);
-    let put = remote.put_entry(key, &entry, competition, inner.replaces_all());
-    let put = put.await?;
+    let (remote, competition) = (&inner.remote, &offer.competition);
+    let put = remote.put_entry(&offer.key, &entry, competition, inner.replaces_all());
+    let put = match put.await? {
+        PutOutcome::Same if replace => PutOutcome::New,
+        put => put,
+    };
     match &put {
         PutOutcome::New | PutOutcome::Same => {}
         PutOutcome::Rejected(rejected) => inner.report_rejection("a result", rejected),
@@ -187,7 +189,8 @@ async fn result(
             let [ours, theirs] =
                 [ours, theirs].map(|output| output.map(Digest::short).unwrap_or_default());
             let message = format!(
-                "`{competition}/{step}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {theirs}; report this as a bug"
+                "`{competition}/{}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {theirs}; report this as a bug",
+                offer.step
             );
             inner.report(message, None);
         }
@@ -276,8 +279,9 @@ async fn in_remote(
 /// Sends a bundle to the mirror, unless the mirror has an undamaged copy.
 async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(), RemoteError> {
     let replace = inner.is_damaged(&content.digest);
-    let remote = &inner.remote;
-    let put = remote.put_bundle(&content.digest, Arc::new(file), replace);
+    let put = inner
+        .remote
+        .put_bundle(&content.digest, Arc::new(file), replace);
     put.await?;
     inner.mark_sent(content.digest);
     Ok(())
