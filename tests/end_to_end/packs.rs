@@ -266,13 +266,9 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
         (&["pack", "remove", "lb"], 2, "did you mean `lab`?"),
         (&["pack", "remove", "../lab"], 2, "there is no pack"),
         (&["pack", "check", "lb"], 2, "did you mean `lab`?"),
-        (&["pack", "remove", "mle-bench"], 2, "there is no pack"),
+        (&["pack", "remove", "mle-bench"], 2, "is built in"),
         (&["pack", "check", "./source"], 4, "pack.yaml"),
-        (
-            &["pack", "add", "nowhere"],
-            4,
-            "neither a directory nor an archive",
-        ),
+        (&["pack", "add", "nowhere"], 4, "does not exist"),
         (&["pack", "add", "nowhere.zip"], 4, "nowhere.zip"),
         (
             &["pack", "add", "https://example.org/p.zip"],

@@ -20,7 +20,7 @@ use prep_fetch::{BundleChecksums, LazyNetwork, SearchPath, WebAddress, WebFile};
 use prep_spec::{BASE_VARIANT, Pack, nearest};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::{CORRECT, MAX_FILE_BYTES, PACK_FILE, PackFiles, installed_packs, open_file};
+use super::{CORRECT, MAX_FILE_BYTES, PACK_FILE, PackFiles, installed_packs, no_pack, open_file};
 use crate::catalog::{Catalog, CatalogEntry, PIPELINE_FILE};
 use crate::error::{Error, failure_of};
 use crate::export::TemporaryCopy;
@@ -248,9 +248,7 @@ pub fn remove_pack(settings: &Settings, name: &str) -> Result<(), Error> {
     let root = root(settings)?;
     let packs = installed_packs(settings)?;
     let Some(found) = packs.iter().find(|pack| pack.name == name) else {
-        let message = format!("there is no pack {}", Quoted(name));
-        let near = nearest(name, packs.iter().map(|pack| pack.name.as_str()));
-        return Err(Error::request(message).suggest(near));
+        return Err(no_pack(name, &packs));
     };
     let failed = |error: io::Error| Error::writing("remove", &found.directory, &error);
     // After the rename, no process sees a part of the pack. Dropping `draft` removes it.
@@ -327,10 +325,32 @@ fn download(
     source.location().ok_or_else(missing)
 }
 
+/// Returns the error that a path does not exist. It suggests a directory or archive with a similar name.
+fn no_such_path(path: &Path) -> Error {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let siblings = fs::read_dir(parent.unwrap_or(Path::new(".")));
+    let siblings = siblings.into_iter().flatten().flatten().filter(|entry| {
+        let name = entry.file_name().to_string_lossy().to_lowercase();
+        entry.path().is_dir() || ArchiveFormat::split_path(&name).is_some()
+    });
+    let siblings = siblings.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let siblings: Vec<String> = siblings.collect();
+    let near = nearest(&name, siblings.iter().map(String::as_str));
+    let near = near.map(|near| path.with_file_name(near).display().to_string());
+    let message = format!("{} does not exist", Quoted(&path.display().to_string()));
+    let error = Error::new(Failure::Input, message);
+    match near {
+        None => error.help(NAME_ARCHIVE),
+        near => error.suggest(near.as_deref()),
+    }
+}
+
+const NAME_ARCHIVE: &str = "name a directory, or a .zip, .tar, .tar.gz, .tgz or .7z file";
+
 fn not_an_archive(name: &str) -> Error {
     let message = format!("{} is neither a directory nor an archive", Quoted(name));
-    Error::new(Failure::Input, message)
-        .help("name a directory, or a .zip, .tar, .tar.gz, .tgz or .7z file")
+    Error::new(Failure::Input, message).help(NAME_ARCHIVE)
 }
 
 /// A function that receives the path and the content of each file of a pack.
@@ -349,6 +369,9 @@ impl Staging {
     /// Copies the members of an archive.
     fn unpack(&mut self, archive: &Path, settings: &Settings) -> Result<(), Error> {
         let shown = archive.display().to_string();
+        if !archive.exists() {
+            return Err(no_such_path(archive));
+        }
         let name = archive.file_name().unwrap_or_default().to_string_lossy();
         let format = ArchiveFormat::split_path(&name.to_lowercase()).map(|(format, _)| format);
         let format = format.ok_or_else(|| not_an_archive(&shown))?;

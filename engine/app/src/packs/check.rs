@@ -13,13 +13,12 @@ use prep_digests::DatasetDigests;
 use prep_fetch::bundle_stem;
 use prep_leaks::{LeakLevel, LeakReport};
 use prep_remote::{SigningKey, TrustedSigner};
-use prep_spec::nearest;
 use prep_sql::PUBLISHED;
 use prep_steps::{Manifest, RememberedOptions};
 use serde::Serialize;
 
-use super::installed_packs;
 use super::lock::{LOCK_FILE, LockComparison, PackLock};
+use super::{installed_packs, no_pack};
 use crate::catalog::CatalogEntry;
 use crate::check::warnings;
 use crate::error::Error;
@@ -198,13 +197,9 @@ impl PackChecks<'_> {
     /// Returns the path of the `pack.lock` of the installed pack.
     fn lock_file(&self) -> Result<PathBuf, Error> {
         let packs = installed_packs(&self.task.settings)?;
-        let names = || packs.iter().map(|pack| pack.name.as_str());
         let found = packs.iter().find(|pack| pack.name == self.pack);
-        let missing = || {
-            let error = Error::request(format!("there is no pack `{}`", self.pack));
-            error.suggest(nearest(self.pack, names()))
-        };
-        Ok(found.ok_or_else(missing)?.directory.join(LOCK_FILE))
+        let found = found.ok_or_else(|| no_pack(self.pack, &packs))?;
+        Ok(found.directory.join(LOCK_FILE))
     }
 
     /// Checks the pipeline, and everything else if the bundle is on this machine.

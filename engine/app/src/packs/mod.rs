@@ -20,9 +20,9 @@ use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use prep_core::{Failure, Quoted};
+use prep_core::{Failure, Quoted, Remedy};
 use prep_spec::model::SourceLocation;
-use prep_spec::{BASE_VARIANT, CompetitionId, Pack, read_pack};
+use prep_spec::{BASE_VARIANT, BUILT_IN_PACK, CompetitionId, Pack, nearest, read_pack};
 use rustix::fs::{Mode, OFlags};
 
 use crate::catalog::{CatalogEntry, PIPELINE_FILE};
@@ -86,6 +86,23 @@ pub fn installed_packs(settings: &Settings) -> Result<Vec<InstalledPack>, Error>
     }
     packs.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(packs)
+}
+
+/// Returns the error that the pack `name` is not one of the installed packs `packs`.
+pub(crate) fn no_pack(name: &str, packs: &[InstalledPack]) -> Error {
+    if name == BUILT_IN_PACK {
+        let message =
+            format!("the pack `{name}` is built in, so it can be neither removed nor checked");
+        return Error::request(message).help("name an installed pack");
+    }
+    let error = Error::request(format!("there is no pack {}", Quoted(name)));
+    // The name may be the path of a directory that contains the pack.
+    let last = name.trim_end_matches('/').rsplit('/').next();
+    let names = packs.iter().map(|pack| pack.name.as_str());
+    match nearest(last.unwrap_or_default(), names) {
+        None => error.help(Remedy::AddPack),
+        near => error.suggest(near),
+    }
 }
 
 /// The files of a pack in a directory.
