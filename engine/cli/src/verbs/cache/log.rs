@@ -137,11 +137,11 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
     table
 }
 
-/// Formats a time in seconds. The log has no fractions of a second.
+/// Formats the difference of two times in whole seconds, which is 0 or 1 for a run of less than a second.
 fn whole_seconds(time: u64) -> String {
     match time {
-        0 => "< 1 s".to_owned(),
-        1..60 => format!("{time} s"),
+        0..2 => "< 2 s".to_owned(),
+        2..60 => format!("{time} s"),
         _ => units::duration(Duration::from_secs(time)),
     }
 }
