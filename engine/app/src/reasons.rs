@@ -499,7 +499,7 @@ mod tests {
             ),
             (
                 change("params.path", json!("a.csv"), json!("é".repeat(80))),
-                &format!("path: `a.csv` -> `{}...", "é".repeat(56)),
+                &format!("path: `a.csv` -> `{}…", "é".repeat(58)),
             ),
         ] {
             assert_eq!(details(&Reason::Changed { changes: vec![one] }), [expected]);
