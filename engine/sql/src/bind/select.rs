@@ -570,14 +570,14 @@ fn split<'q>(condition: &'q tree::Expr, found: &mut Vec<&'q tree::Expr>) {
 
 /// Strips all NOTs from a condition, and returns whether their number is odd.
 fn unnegated(condition: &tree::Expr) -> (&tree::Expr, bool) {
-    match &condition.kind {
-        tree::ExprKind::Operation {
-            op: Operator::Not,
-            operands,
-        } if let [inner] = operands.as_slice() => {
-            let (inner, is_negated) = unnegated(inner);
-            (inner, !is_negated)
-        }
-        _ => (condition, false),
+    if let tree::ExprKind::Operation {
+        op: Operator::Not,
+        operands,
+    } = &condition.kind
+        && let [inner] = operands.as_slice()
+    {
+        let (inner, is_negated) = unnegated(inner);
+        return (inner, !is_negated);
     }
+    (condition, false)
 }

@@ -273,16 +273,16 @@ impl MeasuredFact<'_> {
             true => LeakLevel::Leak,
             false => LeakLevel::Risk,
         };
-        let what = match &pure {
+        let what = match (&pure, number_right(cells, &answers)) {
             _ if is_adjacent => format!(
                 "if items are sorted by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance); this is not a leak if neighbours belong to groups that are entirely in the test part",
                 label.name,
                 100.0 * gain.alone
             ),
-            Some(pure) if gain.alone < 0.5 || channel == Channel::Missing => {
+            (Some(pure), _) if gain.alone < 0.5 || channel == Channel::Missing => {
                 pure.description(name, &label.name)
             }
-            _ if let Some(right) = number_right(cells, &answers) => format!(
+            (_, Some(right)) => format!(
                 "{name} determines `{}`: the answer follows from the value for {right} of {} items",
                 label.name,
                 cells.len()
