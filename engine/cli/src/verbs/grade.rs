@@ -132,9 +132,10 @@ impl GradeArgs {
             [runs, others @ ..]
                 if !is_known(runs)
                     && is_runs_directory(runs)
-                    && let Some(missing) = others.iter().find(|path| !path.exists()) =>
+                    && !others.iter().all(|path| path.exists()) =>
             {
-                Err(no_such_path(missing))
+                let missing = others.iter().find(|path| !path.exists());
+                Err(no_such_path(missing.unwrap_or(runs)))
             }
             [id, submission] => grade_one(session, &catalog, &name(id), submission, self),
             _ => Err(CliError::usage("expected an id and one submission")
