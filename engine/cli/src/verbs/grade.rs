@@ -129,17 +129,17 @@ impl GradeArgs {
             [id, submission] if !is_known(id) && is_known(submission) => {
                 Err(CliError::swapped("grade", id, submission))
             }
-            [runs, others @ ..]
-                if !is_known(runs)
-                    && is_runs_directory(runs)
-                    && !others.iter().all(|path| path.exists()) =>
-            {
-                let missing = others.iter().find(|path| !path.exists());
-                Err(no_such_path(missing.unwrap_or(runs)))
+            [first, others @ ..] => {
+                let names_runs = !is_known(first) && is_runs_directory(first);
+                match (others.iter().find(|path| !path.exists()), others) {
+                    (Some(missing), _) if names_runs => Err(no_such_path(missing)),
+                    (_, [submission]) => {
+                        grade_one(session, &catalog, &name(first), submission, self)
+                    }
+                    _ => Err(CliError::usage("expected an id and one submission")
+                        .help("write many submissions into a list, one JSON object per line")),
+                }
             }
-            [id, submission] => grade_one(session, &catalog, &name(id), submission, self),
-            _ => Err(CliError::usage("expected an id and one submission")
-                .help("write many submissions into a list, one JSON object per line")),
         }
     }
 

@@ -121,8 +121,8 @@ fn csv_file(run: &Path, submission: &Path) -> Option<PathBuf> {
     let parent = submission
         .parent()
         .filter(|parent| *parent != Path::new(""));
-    let beside = parent.map_or(Vec::new(), |parent| entries(&run.join(parent)));
-    let others = own.iter().chain(&beside).map(|(_, path)| path.clone());
+    let siblings = parent.map_or(Vec::new(), |parent| entries(&run.join(parent)));
+    let others = own.iter().chain(&siblings).map(|(_, path)| path.clone());
     let is_csv =
         |path: &PathBuf| path.extension().is_some_and(|end| end == "csv") && path.is_file();
     std::iter::once(usual)
