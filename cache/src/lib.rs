@@ -102,7 +102,8 @@ pub use system::machine::{
     lacks_inodes, modification_time, time_until_settled,
 };
 pub use system::permissions::{
-    Unwritable, closed_directory, group_name, group_remedy, is_read_only, ownership, share_commands,
+    GROUP_MAY_WRITE, SETGID, Unwritable, closed_directory, group_name, group_remedy, is_read_only,
+    ownership, share_commands,
 };
 pub use system::threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};
 pub use upkeep::gc::{GcOptions, GcReport};

@@ -201,7 +201,10 @@ fn entries_of_the_last_run_stay_without_their_objects() -> Outcome {
     let entry = store.lookup(&recorded)?.ok_or("the entry is gone")?;
     assert!(entry.is_discarded && entry.outputs.values().any(|one| *one == object));
     // The removal of a competition also removes its entries.
-    assert_eq!(store.forget(&["c"], false)?.entries, [recorded]);
+    assert_eq!(
+        store.forget(&["c"], |_| "/data".into(), false)?.entries,
+        [recorded]
+    );
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use std::thread;
 use common::{Outcome, bytes, empty_store, object_file, second_handle};
 use prep_cache::{Digest, LinkMode, Store, StoreError};
 
-fn only_file(dir: &Path) -> Result<bool, std::io::Error> {
+fn has_one_file(dir: &Path) -> Result<bool, std::io::Error> {
     Ok(fs::read_dir(dir)?.count() == 1)
 }
 
@@ -31,7 +31,7 @@ fn every_link_mode_creates_a_read_only_file() -> Outcome {
         assert_eq!(dest.metadata()?.permissions().mode() & 0o222, 0);
         let same = dest.metadata()?.ino() == object_file(&store, &digest).metadata()?.ino();
         assert_eq!(same, used == LinkMode::HardLink);
-        assert!(only_file(&dir.path().join("a/b"))?);
+        assert!(has_one_file(&dir.path().join("a/b"))?);
     }
     Ok(())
 }
@@ -60,7 +60,7 @@ fn existing_file_is_replaced() -> Outcome {
         for (digest, content) in [(first, "first"), (second, "second"), (second, "second")] {
             store.materialise_as(&digest, &dest, cheapest)?;
             assert_eq!(fs::read_to_string(&dest)?, content);
-            assert!(only_file(&view)?);
+            assert!(has_one_file(&view)?);
         }
         fs::remove_file(&dest)?;
         symlink(&outside, &dest)?;
@@ -95,11 +95,11 @@ fn objects_are_copied_to_another_device() -> Outcome {
         assert_eq!(store.materialise(&digest, &dest)?, LinkMode::Copy);
         assert_eq!(fs::read(&dest)?, content);
         assert_eq!(dest.metadata()?.permissions().mode() & 0o222, 0);
-        // Another device may support the operation that this device rejects.
+        // The failed link on `other` does not stop hard links on the store's own device.
         let mode = store.materialise(&digest, &dir.path().join("link"))?;
         assert_eq!(mode, LinkMode::HardLink);
     }
-    assert!(only_file(other.path())?);
+    assert!(has_one_file(other.path())?);
     Ok(())
 }
 
@@ -141,7 +141,7 @@ fn threads_can_replace_the_same_file_concurrently() -> Outcome {
         "the file was temporarily missing"
     );
     assert_eq!(fs::read(&dest)?.len(), 1);
-    assert!(only_file(&view)?, "no temporary names are left");
+    assert!(has_one_file(&view)?, "no temporary names are left");
     Ok(())
 }
 
@@ -228,9 +228,9 @@ fn objects_can_be_opened_and_published_concurrently() -> Outcome {
 /// preloaded library ([`faults`]) delays one file access until the test has acted.
 const ROOT: &str = "PREP_GATED";
 
-/// Runs `test` again in another process. There, the first file access of the kind `meets` (`r`: read, `c`: create) waits
-/// if its path contains `part`.
-fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
+/// Runs `test` again in another process. There, the first file access of the kind `access` (`r`: read, `c`: create)
+/// waits if its path contains `part`.
+fn run_again_with_gate(test: &str, root: &Path, access: &str, part: &str) -> Outcome {
     let library = match faults::library(root) {
         Ok(library) => library,
         Err(why) => {
@@ -245,7 +245,7 @@ fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outc
         .env("TROUBLE", "gate")
         .env("TROUBLE_ROOT", root)
         .env("TROUBLE_NUMBER", "0")
-        .env("TROUBLE_MEETS", meets)
+        .env("TROUBLE_MEETS", access)
         .env("TROUBLE_WHERE", part)
         .env("TROUBLE_GATE", root.join("gate"))
         .env("TROUBLE_COUNT", root.join("count"))
@@ -288,7 +288,7 @@ fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
     assert_eq!(fs::read(&published)?, content);
     truncate_file(&published)?;
     assert_eq!(mapped.0.as_ref(), content);
-    assert!(only_file(&store.root().join("objects-v1"))?);
+    assert!(has_one_file(&store.root().join("objects-v1"))?);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use common::{Outcome, bytes, empty_store, second_handle};
 use prep_cache::{Digest, StoreError, Threads};
 
 #[test]
-fn both_digests_are_computed_in_one_pass() -> Outcome {
+fn blake3_and_md5_are_computed_in_one_pass() -> Outcome {
     // The MD5 values are from RFC 1321, A.5.
     let known = [
         ("", "d41d8cd98f00b204e9800998ecf8427e"),
@@ -33,7 +33,7 @@ fn both_digests_are_computed_in_one_pass() -> Outcome {
 }
 
 #[test]
-fn long_file_is_hashed_in_order() -> Outcome {
+fn chunks_of_a_long_file_are_hashed_in_order() -> Outcome {
     let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     let content = bytes(12_345_678, 8);

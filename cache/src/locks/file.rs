@@ -237,7 +237,8 @@ pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard
     Ok(locked.map(|_| guard))
 }
 
-/// Locks an open file. Returns `Some(false)` if the file system does not support locks, and `None` if the lock is taken.
+/// Locks an open file. Returns `Some(true)` if this succeeds, `Some(false)` if the file system does not support locks, and
+/// `None` if another guard holds the lock, or if a signal interrupted the call.
 fn lock_open_file(file: &File, mode: Mode, wait: bool) -> io::Result<Option<bool>> {
     let tried = match (mode, wait) {
         (Mode::Shared, true) => file.lock_shared().map_err(TryLockError::Error),

@@ -13,8 +13,9 @@ use crate::system::machine::{boot, host};
 pub(crate) struct ProcessId {
     /// The machine, boot and namespaces inside which `number` is unique. Empty if unknown.
     space: String,
+    /// The process id.
     number: u32,
-    /// Start time in clock ticks since the boot. It distinguishes later processes with the same number.
+    /// Start time in clock ticks since the boot. It distinguishes later processes with the same process id.
     start: Option<u64>,
 }
 
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_with_one_number_are_distinguished_by_start_time() {
+    fn processes_with_the_same_id_are_distinguished_by_start_time() {
         let this_process = ProcessId::current();
         assert_eq!(this_process.state(&this_process), ProcessState::Runs);
         assert_eq!(

@@ -100,7 +100,7 @@ impl Store {
     }
 }
 
-/// Returns the number of the device on which the directory `dir` is. Creates the directory if it is missing.
+/// Returns the id of the device on which the directory `dir` is. Creates the directory if it is missing.
 fn device_of(dir: &Path) -> io::Result<u64> {
     match dir.metadata() {
         Ok(metadata) => Ok(metadata.dev()),

@@ -240,7 +240,8 @@ impl Store {
         }
     }
 
-    /// Renames `temp` to the path of the object `digest`. The caller has computed the digest, so the object needs no check.
+    /// Renames `temp` to the path of the object `digest`, and marks the object as verified. The caller must have computed
+    /// `digest` from the bytes in `temp`.
     pub(crate) fn install(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         let path = self.object_path(&digest);
         let metadata = temp

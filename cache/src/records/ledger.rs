@@ -347,7 +347,7 @@ impl HistoryScope {
         }
     }
 
-    fn name_of(&self, competition: &str) -> Digest {
+    pub(crate) fn name_of(&self, competition: &str) -> Digest {
         // The lengths distinguish ("a", "bc") from ("ab", "c").
         let (lengths, variant) = ((competition.len(), self.variant.len()), &self.variant);
         let name = format!("{} {} {competition} {variant} ", lengths.0, lengths.1);
@@ -373,11 +373,11 @@ fn resolved(path: &Path) -> PathBuf {
     absolute
 }
 
-/// A stored history. The variant and the directory are only for people who read the file.
+/// A stored history. The directory is only for people who read the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NamedHistory {
     pub(crate) competition: String,
-    variant: String,
+    pub(crate) variant: String,
     #[serde(default)]
     directory: String,
     pub(crate) history: History,

@@ -153,7 +153,7 @@ impl Store {
         let permit = if with_md5 { self.thread() } else { None };
         let ((digest, md5), stamp) = self.read_unchanged(&path, None, |reader| {
             if with_md5 {
-                let (digest, md5, len) = hash_twice(reader, progress, permit)?;
+                let (digest, md5, len) = blake3_and_md5(reader, progress, permit)?;
                 return Ok(((digest, Some(md5)), len));
             }
             let (digest, len) = hash(reader, CHUNK_BYTES, progress)?;
@@ -295,7 +295,7 @@ impl Store {
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
-    /// Stores that the remote cache `remote` has a record of the source `name` with this `content` and the serial number
+    /// Records that the remote cache `remote` has a record of the source `name` with this `content` and the serial number
     /// `serial`.
     ///
     /// # Errors
@@ -397,7 +397,7 @@ fn remote_record_name(remote: &str, name: &str) -> String {
 }
 
 /// Computes BLAKE3, MD5 and length of `input` in one pass. MD5 is computed on a separate thread if `permit` is given.
-fn hash_twice(
+fn blake3_and_md5(
     mut input: impl Read,
     progress: &dyn Fn(u64) -> io::Result<()>,
     permit: Option<Permit>,

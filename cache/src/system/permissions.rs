@@ -9,10 +9,11 @@ use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgroups};
 
 const MODE_BITS: u32 = 0o7777;
-const GROUP_MAY_WRITE: u32 = 0o020;
-/// In a directory with this bit, new files and directories get its group. New directories also get the bit on Linux. On
+/// Bit of a mode: the group may write.
+pub const GROUP_MAY_WRITE: u32 = 0o020;
+/// Bit of a mode. In a directory with this bit, new files and directories get its group. New directories also get the bit on Linux. On
 /// other systems, the bit has no effect, because new files always get the group of the directory.
-const SETGID: u32 = if cfg!(target_os = "linux") { 0o2000 } else { 0 };
+pub const SETGID: u32 = if cfg!(target_os = "linux") { 0o2000 } else { 0 };
 
 /// After this number of directories, no further directories are examined, to limit the time.
 const MAX_DIRECTORIES: usize = 20_000;
@@ -103,9 +104,9 @@ pub(crate) fn obstacle_to_writing(path: &Path, opens_file: bool) -> Option<&Path
 /// Returns an instruction for a user who may not use `path`, a file or directory of another user, but who can get the
 /// permissions of a group: the group of `path`, or the group that shares a directory above `path`.
 ///
-/// If a shared directory has no setgid bit, each directory in it belongs to the group of its creator. To join such a group
-/// would not give access to the directories of other users, and the group may be private to its user. So in these two cases,
-/// the instruction is not to join the group.
+/// If a shared directory has no setgid bit, each directory in it belongs to the group of its creator. Joining such a group
+/// would not give access to the directories of other users. Therefore the instruction is then to share all directories.
+/// If the group has the name of the owner, it may be private to the owner. Then there is no instruction.
 pub fn group_remedy(path: &Path) -> Option<String> {
     let metadata = path.metadata().ok()?;
     let (user, group) = (geteuid().as_raw(), metadata.gid());
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn only_directories_up_to_the_depth_are_examined() {
+    fn symbolic_links_to_directories_are_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("a/b/c")).unwrap();
         std::os::unix::fs::symlink("/", dir.path().join("link")).unwrap();

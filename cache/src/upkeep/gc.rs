@@ -32,7 +32,7 @@ use super::stat;
 use super::stat::{MIN_GARBAGE_AGE, age};
 use crate::layout::Bucket;
 use crate::locks::file::describe_holder;
-use crate::records::ledger::{NamedHistory, RecordRead, seconds};
+use crate::records::ledger::{HistoryScope, NamedHistory, RecordRead, seconds};
 use crate::upkeep::stat::Amount;
 use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, StepResult, Store, StoreError};
 
@@ -67,6 +67,8 @@ pub struct GcReport {
     pub records: Vec<PathBuf>,
     /// Number of temporary files of killed processes that were removed.
     pub leftovers: usize,
+    /// Number of objects that [`Store::forget`] keeps, because a remaining history also uses their entries.
+    pub shared: usize,
     /// The objects that remain.
     pub kept: Amount,
     /// Errors from removing objects and records.
@@ -179,7 +181,7 @@ impl Store {
                     collection.report.records.push(path);
                     continue;
                 }
-                // The objects of an unreadable entry are unknown, so the collection might remove them.
+                // Stop: the objects of an unreadable entry are unknown, so the collection might remove them.
                 Err(error) => return Err(error),
             };
             let last_use = seconds(file.last_use.unwrap_or(UNIX_EPOCH))
@@ -461,12 +463,18 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
 }
 
 impl Store {
-    /// Removes the recorded runs of `competitions`, the ledger entries that only these runs used, and the objects that only
-    /// these entries name. If `dry_run` is true, reports them without removing anything.
+    /// Removes the recorded runs of `competitions` into a data directory, the ledger entries that only these runs used, and
+    /// the objects that only these entries name. `directory_of` returns the directory of a variant in the data directory. If
+    /// `dry_run` is true, reports the results without removing anything.
     ///
     /// # Errors
     /// Same as for [`gc`](Store::gc).
-    pub fn forget(&self, competitions: &[&str], dry_run: bool) -> Result<GcReport, StoreError> {
+    pub fn forget(
+        &self,
+        competitions: &[&str],
+        directory_of: impl Fn(&str) -> PathBuf,
+        dry_run: bool,
+    ) -> Result<GcReport, StoreError> {
         let options = GcOptions {
             dry_run,
             ..GcOptions::default()
@@ -478,8 +486,11 @@ impl Store {
             else {
                 continue;
             };
-            let keys: HashSet<Digest> = named.history.keys().collect();
-            if competitions.contains(&named.competition.as_str()) {
+            let scope = HistoryScope::new(&named.variant, &directory_of(&named.variant));
+            let keys = named.history.keys();
+            if competitions.contains(&named.competition.as_str())
+                && scope.name_of(&named.competition) == name
+            {
                 records.push(Bucket::History.file(self.root(), &name));
                 forgotten.extend(keys);
             } else {
@@ -487,10 +498,14 @@ impl Store {
             }
         }
         let mut collection: Collection = self.survey(&options)?;
+        let entries = collection.entries.iter();
+        let shared = entries.filter(|one| forgotten.contains(&one.key) && used.contains(&one.key));
+        let shared: HashSet<Digest> = shared.flat_map(|one| one.objects.iter().copied()).collect();
         collection
             .drop_entries(|entry| forgotten.contains(&entry.key) && !used.contains(&entry.key));
         let mut report = collection.finish();
         report.records = records;
+        report.shared = shared.len();
         if !dry_run {
             self.remove(&mut report, &lock)?;
         }
@@ -536,7 +551,12 @@ mod forget_tests {
 
     /// Records a run of `competition` with one step for each of `steps`. Each string is the name of the step and the
     /// content of the step's only output. Returns the objects.
-    fn run(store: &Store, competition: &str, steps: &[&str]) -> Result<Vec<Digest>, StoreError> {
+    fn run(
+        store: &Store,
+        competition: &str,
+        directory: &str,
+        steps: &[&str],
+    ) -> Result<Vec<Digest>, StoreError> {
         let mut history = History::default();
         let mut objects = Vec::new();
         for step in steps {
@@ -556,29 +576,34 @@ mod forget_tests {
                 .insert((*step).to_owned(), HistoryStep { key, record });
             objects.push(object);
         }
-        store.set_last_run(competition, &scope(), &history)?;
+        store.set_last_run(competition, &scope(directory), &history)?;
         Ok(objects)
     }
 
-    fn scope() -> HistoryScope {
-        HistoryScope::new("v1", Path::new("/data"))
+    fn scope(directory: &str) -> HistoryScope {
+        HistoryScope::new("v1", Path::new(directory))
     }
 
     #[test]
-    fn forget_keeps_results_of_other_competitions() -> Done {
+    fn forget_keeps_results_of_other_competitions_and_directories() -> Done {
         let directory = tempfile::tempdir()?;
         let store = Store::open(&directory.path().join("store"))?;
-        let a = run(&store, "a", &["own", "shared"])?;
-        run(&store, "b", &["shared", "other"])?;
-        let planned = store.forget(&["a"], true)?;
+        let a = run(&store, "a", "/data", &["own", "shared", "elsewhere"])?;
+        run(&store, "b", "/data", &["shared", "other"])?;
+        run(&store, "a", "/other", &["elsewhere"])?;
+        let directory_of = |_: &str| PathBuf::from("/data");
+        let planned = store.forget(&["a"], directory_of, true)?;
         assert_eq!((planned.objects.len(), planned.entries.len()), (1, 1));
         assert!(store.len_of(&a[0]).is_some(), "a dry run removes nothing");
-        let report = store.forget(&["a"], false)?;
-        assert_eq!(report.objects, planned.objects);
-        assert!(store.len_of(&a[0]).is_none() && store.len_of(&a[1]).is_some());
-        assert!(
-            store.last_run("a", &scope())?.is_none() && store.last_run("b", &scope())?.is_some()
-        );
+        let report = store.forget(&["a"], directory_of, false)?;
+        assert_eq!((&report.objects, report.shared), (&planned.objects, 2));
+        let is_kept: Vec<bool> = a.iter().map(|one| store.len_of(one).is_some()).collect();
+        assert_eq!(is_kept, [false, true, true]);
+        let runs = [("a", "/data"), ("b", "/data"), ("a", "/other")].map(|(id, directory)| {
+            let run = store.last_run(id, &scope(directory));
+            run.map(|run| run.is_some())
+        });
+        assert!(matches!(runs, [Ok(false), Ok(true), Ok(true)]), "{runs:?}");
         Ok(())
     }
 }

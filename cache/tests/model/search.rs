@@ -28,15 +28,15 @@ pub struct Counterexample {
 }
 
 struct Visited {
-    /// The number of the previous state on a shortest path, and the index of the step from there. `None` for a start.
+    /// Index of the previous state on a shortest path, and of the step that leads from there. `None` for a start.
     from: Option<(usize, usize)>,
-    /// The numbers of all states from which a step leads to this state.
+    /// Indices of all states from which a step leads to this state.
     before: Vec<usize>,
     is_goal: bool,
 }
 
-/// Visits all states and returns their number. Fails if `model` reports a violation for a state, or if no goal can be
-/// reached from a state.
+/// Visits all states, and returns how many there are. Fails if `model` reports a violation for a state, or if no goal can
+/// be reached from a state.
 pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     let mut numbers: HashMap<M::State, usize> = HashMap::new();
     let mut states: Vec<M::State> = Vec::new();
@@ -76,7 +76,7 @@ pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     }
 }
 
-/// Returns the number of a state from which no goal can be reached, if there is one.
+/// Returns the index of a state from which no goal can be reached, if there is one.
 fn stuck(visited: &[Visited]) -> Option<usize> {
     let mut reaches: Vec<bool> = visited.iter().map(|state| state.is_goal).collect();
     let mut unprocessed: Vec<usize> = (0..visited.len()).filter(|state| reaches[*state]).collect();
@@ -90,7 +90,7 @@ fn stuck(visited: &[Visited]) -> Option<usize> {
     reaches.iter().position(|reaches| !reaches)
 }
 
-/// Returns the steps of a shortest path to the state `number`.
+/// Returns the steps of a shortest path to the state with the index `number`.
 fn counterexample<M: Model>(
     model: &M,
     states: &[M::State],

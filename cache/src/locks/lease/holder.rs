@@ -131,7 +131,7 @@ impl HolderFile {
 
     /// Overwrites the holder's file. Returns `false` if another process removed or renamed the file.
     fn write(&self, content: &[u8]) -> io::Result<bool> {
-        // The file is opened for each write, because other machines see the write after the file is closed.
+        // The file is opened for each write, because other machines see a write only after the file is closed.
         let written = OpenOptions::new()
             .write(true)
             .open(&self.path)

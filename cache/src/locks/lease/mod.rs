@@ -195,8 +195,8 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
     Ok(Ok(lease))
 }
 
-/// Returns how the names of lease files begin. The mode is in the name, so that a process need not read files that cannot
-/// be in conflict with its request.
+/// Returns the prefix of the names of lease files. The mode is in the name, so that a process need not read files that
+/// cannot be in conflict with its request.
 fn prefix(mode: Mode) -> &'static str {
     match mode {
         Mode::Shared => "shared-",

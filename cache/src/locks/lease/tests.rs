@@ -35,7 +35,7 @@ fn this_process() -> Candidate {
     candidate(ProcessId::current())
 }
 
-/// Requests the lock until it is free. Returns the lease and the waiting time.
+/// Requests the lock repeatedly until `candidate` gets it. Returns the lease and the waiting time.
 fn wait(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<(Lease, Duration)> {
     let start = Instant::now();
     loop {
@@ -171,7 +171,7 @@ fn lock_of_a_dead_local_process_is_free_immediately() -> Outcome {
     child.kill()?;
     child.wait()?;
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
-    // Another process now has the number of the dead process.
+    // Another process now has the process id of the dead process.
     leave(&holders, ProcessId::with_number(1).earlier())?;
     assert!(take(&holders, Mode::Exclusive, &this_process())?.is_ok());
     Ok(())
@@ -369,7 +369,7 @@ fn mark(path: &Path) -> io::Result<()> {
 }
 
 /// Takes the lock repeatedly, in a separate process. While the process has the lock, the directory `inside` contains a file
-/// with its number.
+/// with its process id in the name.
 #[test]
 #[ignore = "another test runs this function in separate processes"]
 fn child() -> Outcome {
