@@ -378,6 +378,10 @@ fn cast_message(text: &str) -> String {
 fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
     Some(match error {
         ArrowError::ExternalError(_) | ArrowError::IoError(..) => return None,
+        // The query computes numbers. Strings are often cells of a file.
+        ArrowError::CastError(text) if text.starts_with("Can't cast value") => {
+            (Failure::Pipeline, text.clone())
+        }
         ArrowError::CastError(text) | ArrowError::ParseError(text) => {
             (Failure::Input, cast_message(text))
         }

@@ -31,7 +31,7 @@ const MERGE_BYTES: usize = 10 << 20;
 /// The origin of a column's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSource {
-    /// Unchanged cells of a table. Batches contain their origins (`UInt64`), the indices of the stored rows.
+    /// Unchanged cells of a table. Instead of the cells, batches contain the indices (`UInt64`) of their stored rows.
     Cells {
         /// Name of the table.
         table: String,

@@ -13,7 +13,7 @@ use prep_sql::{QueryLimits, RowForm, Session};
 use crate::oracle::FOREIGN_WORDS;
 use crate::support::{Tables, table, used};
 
-/// Arguments by type. The columns are those of the table `t`.
+/// Lists of arguments with different types, including extreme values. `i`, `d`, `s` and `b` are columns of the table `t`.
 const ARGUMENTS: [&[&str]; 14] = [
     &["i", "i", "i", "i"],
     &["d", "d", "d", "d"],

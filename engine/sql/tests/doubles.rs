@@ -49,7 +49,7 @@ async fn statistics_are_exact_values_rounded_once() {
             format!("SELECT {call} AS v FROM t"),
             format!("SELECT {call} AS v FROM t GROUP BY g"),
             format!("SELECT {call} OVER () AS v FROM t LIMIT 1"),
-            // A sliding window that contains all values at its end, after other values have left it.
+            // A sliding window. Its last frame contains all values of `t`, after other values have left the frame.
             format!(
                 "SELECT v FROM (SELECT n, {call} OVER (ORDER BY n ROWS BETWEEN 7 PRECEDING AND CURRENT ROW) AS v FROM \
                  (SELECT 1000 + _row AS n, x, y FROM t UNION ALL SELECT _row AS n, x * 1e300 AS x, y / 0.0 AS y FROM t)) WHERE n = 1007"
@@ -201,7 +201,7 @@ async fn rounding_keeps_the_sign_of_zero() {
     }
 }
 
-/// A join finds the same keys whether its side is kept in memory or sorted.
+/// A join finds the same keys, whether it keeps one side in memory or sorts both sides.
 #[tokio::test]
 async fn join_keys_do_not_depend_on_memory() {
     let odd = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN];

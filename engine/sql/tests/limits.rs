@@ -224,7 +224,7 @@ async fn queries_stay_within_the_memory_limit() {
         // The memory limit of the query is 64 MB. The tables and the returned rows need up to 150 MB in addition.
         assert!(taken < 64 + 150, "{text} takes {taken} MB");
     }
-    // The rows are the same with sufficient memory and, if the query succeeds, with a smaller limit.
+    // With sufficient memory, and with a smaller limit if the query succeeds, the rows equal those above.
     for (text, expected) in completed {
         for memory in [1024, 8] {
             match rows(text, &QueryLimits::with_memory(memory * MB)).await {
@@ -353,7 +353,8 @@ async fn not_in_handles_missing_values() {
     }
 }
 
-/// Window functions that are evaluated on a few partitions at a time return the same values as on all rows at once.
+/// Window functions that are evaluated on a few partitions at a time return the same values as on all rows
+/// together.
 ///
 /// Partitions contain 3 rows, 400 rows, a third of the rows, or most rows.
 #[tokio::test]

@@ -22,7 +22,7 @@ fn tables() -> Tables {
 /// This is true for queries that keep all their rows in memory. Groups use temporary files first, and only the merge of
 /// these files shows how much memory they need.
 #[tokio::test]
-async fn the_named_memory_suffices_at_once() {
+async fn the_memory_that_an_error_names_suffices() {
     let tables = tables();
     let mut wrong = Vec::new();
     for text in [

@@ -191,8 +191,8 @@ fn text(value: &JsonValue) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-/// Compares the rows with the recorded rows. `needs_lowering` selects either the cases that have the option `lowering` in
-/// cases.txt, or all others.
+/// Compares the rows of each case with the recorded rows. `needs_lowering` selects either the cases that have the option
+/// `lowering` in cases.txt, or all others.
 async fn compare(needs_lowering: bool) {
     let (tables, update) = (tables(), std::env::var_os("UPDATE").is_some());
     let recorded = read("tests/recorded/expected.jsonl");

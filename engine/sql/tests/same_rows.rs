@@ -134,7 +134,7 @@ impl Relation for Counted {
 }
 
 /// Sides with equal rows are read once and not kept in memory. If a row differs, both sides are read again and joined.
-/// Sides of different lengths are joined at once.
+/// Sides of different lengths are joined without a comparison.
 #[tokio::test]
 async fn sides_with_equal_rows_are_not_joined() {
     let row = |number: i64| (Some(format!("images/train/{number:012}.png")), Some(number));

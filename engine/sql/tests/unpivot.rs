@@ -194,7 +194,7 @@ fn many_columns_are_read_in_few_passes() {
 }
 
 #[test]
-fn wrong_columns_are_errors() {
+fn missing_columns_and_mixed_types_are_errors() {
     let texts = Arc::new(StringArray::from(vec!["x"])) as ArrayRef;
     let numbers = Arc::new(Int64Array::from(vec![1])) as ArrayRef;
     let relation = table(vec![("a", texts), ("b", numbers)]);

@@ -16,8 +16,8 @@ use prep_spec::{construct, nearest};
 use super::constant::{check_pattern, null};
 use super::expr::{Exprs, unified};
 use super::types::{
-    TypeClass, canonical, cast, common, compared, comparison, computed_type, help, of_class,
-    refused, rejected, text,
+    TypeClass, canonical, cast, common, compared, comparison, computed_type, help, is_double,
+    of_class, printed, refused, rejected, text,
 };
 use crate::QueryError;
 use crate::functions::{
@@ -460,6 +460,13 @@ pub(super) fn scalar_call(
     {
         // `lpad` and `rpad` reserve memory for the sum of all lengths, so no length may be negative.
         *length = at_least_zero(length.clone());
+    }
+    if name == "array_to_string"
+        && let Some(list) = args
+            .first_mut()
+            .filter(|list| is_double(innermost(&list.data_type)))
+    {
+        *list = printed(list.clone());
     }
     if name.starts_with("regexp_")
         && let (Some(pattern), Some(source)) = (args.get(1), sources.get(1))

@@ -12,8 +12,8 @@ use super::constant::{check_pattern, folded, reject_zero_divisor};
 use super::scope::{Parts, Scope, missing_column};
 use super::subquery::Pending;
 use super::types::{
-    TIMESTAMP, TypeClass, canonical, cast, common, compared, comparison, mismatch, of_class,
-    refused, rejected, text, widened,
+    TIMESTAMP, TypeClass, canonical, cast, common, compared, comparison, is_double, mismatch,
+    of_class, refused, rejected, text, widened,
 };
 use crate::QueryError;
 use crate::functions::{checked_function, is_arithmetic};
@@ -29,10 +29,10 @@ pub(super) struct Exprs<'b, 'q, 't> {
     pub found: Found,
 }
 
-/// Parts of expressions that separate operators of the plan compute: subqueries, aggregates, window functions and
-/// `unnest`.
+/// Parts of expressions that are not computed with the expression, but by an operator below it in the plan: subqueries,
+/// aggregates, window functions and `unnest`.
 ///
-/// The operator of a part writes its value into a column. The expression then refers to this column.
+/// The operator writes the value of the part into a column. The expression then refers to this column.
 #[derive(Default)]
 pub(super) struct Found {
     pub subqueries: Vec<Pending>,
@@ -313,6 +313,9 @@ impl<'q> Exprs<'_, 'q, '_> {
         }
         if expr.data_type == to {
             return Ok(expr);
+        }
+        if is_double(&expr.data_type) && to == DataType::Utf8 {
+            return Ok(cast(expr, &to));
         }
         let at = expr.at;
         let expr = Box::new(expr);

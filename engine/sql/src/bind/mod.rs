@@ -167,7 +167,8 @@ impl Binder<'_> {
         })
     }
 
-    /// Creates a column for keys with the values of the column `of`. Equal doubles in the new column have equal bits.
+    /// Creates the column of a group key that has the values of the column `of`. Equal doubles in the new column have equal
+    /// bits.
     fn key_column(&mut self, name: &str, of: ColumnId) -> ColumnId {
         let info = self.catalog.get(of);
         let info = ColumnInfo {

@@ -27,7 +27,8 @@ pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer 
 /// The outer query of a subquery.
 pub(super) struct Around<'r> {
     pub plan: Relational,
-    /// A plan with at least the rows of `plan`, but without the joined subqueries of the same clause.
+    /// `plan` before the subqueries of the current clause were joined to it. It contains all rows of `plan`, and maybe
+    /// further ones.
     pub base: Relational,
     /// Converts expressions of the outer query to expressions over the columns of `plan`.
     pub rewrite: &'r mut dyn FnMut(Expr) -> Result<Expr, QueryError>,

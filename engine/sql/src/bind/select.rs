@@ -376,13 +376,13 @@ impl Binder<'_> {
         };
         prepared.sort_by_key(|(spec, (_, call))| is_of_partition(spec, call));
         for (mut spec, call) in prepared {
-            let has_any_order = is_of_partition(&spec, &call.1);
-            if has_any_order {
+            let accepts_any_order = is_of_partition(&spec, &call.1);
+            if accepts_any_order {
                 spec.order_by.clear();
             }
             let same = by_window.iter_mut().find(|(other, _)| {
                 other.partition_by == spec.partition_by
-                    && (has_any_order || other.order_by == spec.order_by)
+                    && (accepts_any_order || other.order_by == spec.order_by)
             });
             match same {
                 Some((other, calls)) => {

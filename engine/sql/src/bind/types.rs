@@ -12,7 +12,7 @@ use prep_spec::shortened;
 
 use crate::QueryError;
 use crate::error::place;
-use crate::functions::canonical_key;
+use crate::functions::{canonical_key, double_text, text_type};
 use crate::relational::{Expr, ExprKind};
 
 /// A class of types whose values can be compared and combined.
@@ -120,6 +120,9 @@ pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
     if expr.data_type == *to {
         return expr;
     }
+    if is_double(&expr.data_type) && to.is_string() {
+        return cast(printed(expr), to);
+    }
     if let Some(value) = expr.as_literal()
         && let Ok(value) = value.cast_to(to)
     {
@@ -131,6 +134,17 @@ pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
         is_try: false,
     };
     Expr::new(kind, to.clone(), at)
+}
+
+/// Returns whether `double_text` prints the values of this type.
+pub(super) fn is_double(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Float64 | DataType::Float32)
+}
+
+/// Converts doubles, or lists of doubles, to text.
+pub(super) fn printed(expr: Expr) -> Expr {
+    let (at, to) = (expr.at, text_type(&expr.data_type));
+    Expr::call(double_text(), vec![expr], to, at)
 }
 
 /// Casts an expression to the type in which queries compute with its values.

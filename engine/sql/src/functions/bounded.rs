@@ -152,7 +152,7 @@ pub(super) fn bounded_call(
     args: ScalarFunctionArgs,
 ) -> Result<ColumnarValue> {
     let is_array = |arg: &ColumnarValue| matches!(arg, ColumnarValue::Array(_));
-    // Constants are evaluated once.
+    // A call whose arguments are all constants is evaluated once, not for each row.
     let rows = if args.args.iter().any(is_array) {
         args.number_rows
     } else {
@@ -309,7 +309,7 @@ fn result_size(sizes: impl IntoIterator<Item = u64>) -> ResultSize {
     size
 }
 
-/// Returns the integer of each row, and 0 for NULL and negative integers.
+/// Returns the integer that the argument at `index` has in each row. Returns 0 for NULL and negative integers.
 fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>> {
     let Some(arg) = args.get(index) else {
         return Ok(vec![0; rows]);
@@ -440,7 +440,7 @@ fn printed_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSiz
     Ok(result_size(sizes))
 }
 
-/// Counts the innermost elements of lists. Returns their number and their size in bytes.
+/// Returns how many innermost elements the lists have, and the size of these elements in bytes.
 fn elements(array: &ArrayRef) -> (u64, u64) {
     match array.as_list_opt::<i32>() {
         Some(list) => {

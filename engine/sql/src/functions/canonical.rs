@@ -95,7 +95,7 @@ pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
     function("canonical_key", key)
 }
 
-/// Returns the function `ordered_bits`, which maps canonical keys of doubles to integers in the same order.
+/// Returns the function `ordered_bits`, which maps canonical keys of doubles to integers that sort in the same order.
 pub(crate) fn ordered_bits() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(SimpleFunction::new(
         "ordered_bits",

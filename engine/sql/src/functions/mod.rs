@@ -6,6 +6,7 @@
 //! | `guarded` | a wrapper of all scalar functions that limits their memory and normalizes NaN |
 //! | `bounded` | upper bounds of the size of values, computed before the call |
 //! | `canonical` | normalizes NaN and zero |
+//! | `double_text` | converts doubles to text |
 //! | `arithmetic` | operators on numbers |
 //! | `exact` | sums, means and variances that do not depend on the order of the rows |
 //! | `extreme` | `min` and `max` of doubles |
@@ -14,6 +15,7 @@
 mod arithmetic;
 mod bounded;
 mod canonical;
+mod double_text;
 mod exact;
 mod extreme;
 mod first_seen;
@@ -44,6 +46,7 @@ pub(crate) use self::regex::compiled;
 pub(crate) use arithmetic::{checked_function, is_arithmetic, is_operator_name};
 pub(crate) use bounded::{BATCH_ROWS, rows_for, rows_of};
 pub(crate) use canonical::{canonical_key, ordered_bits, with_one_nan};
+pub(crate) use double_text::{double_text, text_type};
 use guarded::guarded;
 pub(crate) use single_row::{cancellable, single_row};
 pub(crate) use table::listed;

@@ -212,7 +212,7 @@ fn skip(rest: &mut &str, prefix: &str) -> bool {
     after.is_some()
 }
 
-/// Reads at most `count` digits. Returns their value and their number, or `None` if there are no digits.
+/// Reads at most `count` digits. Returns their value and how many there are, or `None` if there are no digits.
 fn number(count: usize, rest: &mut &str) -> Option<(i64, u32)> {
     let digits = rest.bytes().take(count).take_while(u8::is_ascii_digit);
     let (digits, after) = rest.split_at(digits.count());

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
-use datafusion_expr::ScalarUDF;
+use datafusion_expr::{Operator, ScalarUDF};
 use datafusion_physical_expr::expressions::{
     BinaryExpr, CastExpr, IsNullExpr, Literal, NotExpr, TryCastExpr, case, in_list, like,
 };
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use super::{column_at, internal};
-use crate::physical::{ConstantColumn, ConstantSlot};
+use crate::physical::{ConstantColumn, ConstantSlot, ShortCircuit};
 use crate::relational::{ColumnId, Expr, ExprKind};
 
 /// The columns of an operator's rows, and the constants that its expressions can use.
@@ -45,6 +45,12 @@ impl Layout {
         }
     }
 
+    /// Returns whether evaluating an expression may fail. A constant fails if its computation failed.
+    fn can_fail(&self, expr: &Expr) -> bool {
+        let is_constant = |id| self.constants.contains_key(id);
+        expr.can_fail() || expr.columns().iter().any(is_constant)
+    }
+
     pub(super) fn expr(
         &self,
         expr: &Expr,
@@ -54,6 +60,12 @@ impl Layout {
         Ok(match &expr.kind {
             ExprKind::Column(id) => self.column(*id)?,
             ExprKind::Literal(value) => Arc::new(Literal::new(value.clone())),
+            ExprKind::Binary(op @ (Operator::And | Operator::Or), left, right)
+                if self.can_fail(right) =>
+            {
+                let plain = BinaryExpr::new(part(left)?, *op, part(right)?);
+                Arc::new(ShortCircuit(Arc::new(plain)))
+            }
             ExprKind::Binary(op, left, right) => {
                 Arc::new(BinaryExpr::new(part(left)?, *op, part(right)?))
             }
@@ -70,6 +82,16 @@ impl Layout {
                 part(pattern)?,
                 &self.schema,
             )?,
+            // Evaluates an item only for the rows that equal no earlier item.
+            ExprKind::InList { expr, list }
+                if list.iter().skip(1).any(|item| self.can_fail(item)) =>
+            {
+                let both = |op, a, b| Expr::binary(op, a, b, DataType::Boolean);
+                let equals = list.iter();
+                let equals = equals.map(|item| both(Operator::Eq, (**expr).clone(), item.clone()));
+                let any = equals.reduce(|a, b| both(Operator::Or, a, b));
+                any.map_or_else(|| internal("no items".to_owned()), |any| part(&any))?
+            }
             ExprKind::InList { expr, list } => {
                 let list = list.iter().map(part).collect::<Result<Vec<_>>>()?;
                 in_list(part(expr)?, list, &false, &self.schema)?

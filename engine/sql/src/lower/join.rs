@@ -242,8 +242,8 @@ impl Lowering<'_> {
         Ok(joined(Arc::new(plan), &left, &right, join_type))
     }
 
-    /// Returns the key of a merge join. A double is converted to an integer of the same order, because DataFusion's merge
-    /// join cannot compare NaN.
+    /// Returns the key of a merge join. A double is converted to an integer that sorts in the same order, because
+    /// DataFusion's merge join cannot compare NaN.
     fn merged_key(&self, key: Arc<dyn PhysicalExpr>, plan: &Plan) -> Result<Arc<dyn PhysicalExpr>> {
         if key.data_type(&plan.schema())? != DataType::Float64 {
             return Ok(key);

@@ -95,12 +95,12 @@ impl Located {
 
     /// Returns the parts of an expression that are evaluated for the row of `batch`, which must have exactly one row.
     fn evaluated_parts<'e>(&self, expr: &'e Expr, batch: &RecordBatch) -> Vec<&'e Expr> {
-        let is_true = |condition: &Expr| {
+        let is = |condition: &Expr, expected: bool| {
             let physical = self.layout.expr(condition, &self.options).ok();
             let value = physical.and_then(|physical| physical.evaluate(batch).ok());
             let value = value.and_then(|value| value.into_array(1).ok());
             let value = value.and_then(|value| ScalarValue::try_from_array(&value, 0).ok());
-            value == Some(ScalarValue::Boolean(Some(true)))
+            value == Some(ScalarValue::Boolean(Some(expected)))
         };
         match &expr.kind {
             ExprKind::Case {
@@ -110,7 +110,7 @@ impl Located {
                 let mut parts = Vec::new();
                 for (when, then) in branches {
                     parts.push(when);
-                    if is_true(when) {
+                    if is(when, true) {
                         parts.push(then);
                         return parts;
                     }
@@ -118,8 +118,8 @@ impl Located {
                 parts.extend(otherwise.as_deref());
                 parts
             }
-            ExprKind::Binary(Operator::Or, left, _) if is_true(left) => vec![left],
-            ExprKind::Binary(Operator::And, left, _) if !is_true(left) => vec![left],
+            ExprKind::Binary(Operator::Or, left, _) if is(left, true) => vec![left],
+            ExprKind::Binary(Operator::And, left, _) if is(left, false) => vec![left],
             _ => expr.children(),
         }
     }

@@ -6,6 +6,7 @@
 //! * `unnested`: returns a row for each element of a list.
 //! * `prepared`: reads a single row, whose values become constants.
 //! * `same_rows`: skips the join of EXCEPT if both sides have the same rows in the same order.
+//! * `short_circuit`: AND and OR whose right side can fail.
 //! * `repeated`: drops repeated rows from the right side of a semi or anti join.
 //! * `windows`: evaluates window functions on a few partitions at a time.
 //! * `guard`: between all operators, checks for cancellation and accounts for memory.
@@ -17,6 +18,7 @@ mod repeated;
 mod rows;
 mod same_rows;
 mod scan;
+mod short_circuit;
 mod unnested;
 mod windows;
 
@@ -30,5 +32,6 @@ pub(crate) use rows::Numbered;
 pub(crate) use rows::Rows;
 pub(crate) use same_rows::SameRows;
 pub(crate) use scan::{Scan, ScanColumn, row_bytes};
+pub(crate) use short_circuit::ShortCircuit;
 pub(crate) use unnested::Unnested;
 pub(crate) use windows::WindowsInParts;

@@ -244,10 +244,11 @@ fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
 }
 
 /// Functions that cannot fail. Therefore plans may evaluate them even for rows that the query removes.
-const INFALLIBLE: [&str; 14] = [
+const INFALLIBLE: [&str; 15] = [
     "canonical_key",
     "character_length",
     "contains",
+    "double_text",
     "ends_with",
     "floor",
     "ceil",

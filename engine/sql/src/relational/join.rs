@@ -191,7 +191,7 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
         (RowOrder::Columns(left), RowOrder::Columns(right)) => {
             RowOrder::Columns([left.as_slice(), right].concat())
         }
-        // No two rows have the same left and right row, so the right keys complete the order.
+        // Each pair of a left and a right row occurs at most once, so the right keys complete the order.
         (RowOrder::Columns(left), RowOrder::Keys(right)) => {
             let right: Vec<SortKey> = ascending(right);
             RowOrder::Columns([left.as_slice(), &right].concat())

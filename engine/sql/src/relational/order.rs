@@ -103,7 +103,7 @@ impl Relational {
         let RowOrder::Keys(unique) = &self.order else {
             return None;
         };
-        unique.iter().copied().find(|key| !names(keys, *key))
+        unique.iter().copied().find(|key| !contains(keys, *key))
     }
 
     /// Sorts by `keys`. Rows with equal keys keep their order. If they have no order, they are sorted by the keys of
@@ -114,7 +114,7 @@ impl Relational {
         new_column: NewColumn<'_>,
     ) -> Result<Relational, QueryError> {
         let mut keys = distinct(keys);
-        let has_all = || self.columns.iter().all(|column| names(&keys, *column));
+        let has_all = || self.columns.iter().all(|column| contains(&keys, *column));
         if matches!(self.order, RowOrder::Lost(_)) && has_all() {
             // The keys contain all columns, so rows with equal keys are identical, and their order does not matter.
             return Ok(Relational {
@@ -126,7 +126,7 @@ impl Relational {
         }
         let (input, ties) = self.with_order_columns(new_column)?;
         for tie in ties {
-            if !names(&keys, tie.column) {
+            if !contains(&keys, tie.column) {
                 keys.push(tie);
             }
         }
@@ -192,7 +192,7 @@ impl Relational {
             false => self.with_order_columns(new_column)?,
         };
         let ties = ties.into_iter().filter(|tie| {
-            !names(&window.order_by, tie.column) && !window.partition_by.contains(&tie.column)
+            !contains(&window.order_by, tie.column) && !window.partition_by.contains(&tie.column)
         });
         let node = Node::Window {
             input: input.clone(),
@@ -215,13 +215,14 @@ impl Relational {
         new_column: NewColumn<'_>,
     ) -> Result<(Relational, AggregateCall), QueryError> {
         call.order_by = distinct(call.order_by);
-        let is_determined = |arg: &Expr| arg.columns().iter().all(|id| names(&call.order_by, *id));
+        let is_determined =
+            |arg: &Expr| arg.columns().iter().all(|id| contains(&call.order_by, *id));
         if call.args.iter().all(is_determined) {
             return Ok((self, call));
         }
         let (input, ties) = self.with_order_columns(new_column)?;
         let missing = ties.into_iter();
-        let missing = missing.filter(|tie| !names(&call.order_by, tie.column));
+        let missing = missing.filter(|tie| !contains(&call.order_by, tie.column));
         let missing: Vec<SortKey> = missing.collect();
         if call.distinct && !missing.is_empty() {
             let name = call.function.name();
@@ -238,7 +239,7 @@ impl Relational {
 pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     let mut distinct: Vec<SortKey> = Vec::with_capacity(keys.len());
     for key in keys {
-        if !names(&distinct, key.column) {
+        if !contains(&distinct, key.column) {
             distinct.push(key);
         }
     }
@@ -246,6 +247,6 @@ pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
 }
 
 /// Returns whether one of the keys is this column.
-fn names(keys: &[SortKey], column: ColumnId) -> bool {
+fn contains(keys: &[SortKey], column: ColumnId) -> bool {
     keys.iter().any(|key| key.column == column)
 }

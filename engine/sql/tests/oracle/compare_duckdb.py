@@ -38,7 +38,7 @@ def parsed(cell, kind):
 
 
 def canonical(value):
-    """Returns a value that is equal for equal results. Rounds doubles, because DuckDB adds them in another order."""
+    """Returns a value in a form that both engines share. Rounds doubles, because DuckDB adds them in another order."""
     if isinstance(value, float):
         if math.isnan(value):
             return "NaN"

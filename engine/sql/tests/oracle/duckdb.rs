@@ -61,7 +61,8 @@ fn tables(database: &Database) -> String {
     }))
 }
 
-/// Returns whether DuckDB returns the rows in the same order: ORDER BY has no ties, or one table is read in its order.
+/// Returns whether DuckDB must return the rows in the order of `prep`: ORDER BY has no ties, or the query reads only one
+/// table, in the order of the table.
 fn has_shared_order(query: &tree::Query, rows: &[Row]) -> bool {
     let mut places = Vec::new();
     for key in &query.order_by {
@@ -97,7 +98,7 @@ fn has_shared_order(query: &tree::Query, rows: &[Row]) -> bool {
     }
 }
 
-/// Returns whether the rows depend on an order of ties or of tables that only `prep` defines.
+/// Returns whether the rows depend on an order that only `prep` defines: the order of tied rows, or of a table's rows.
 fn depends_on_order(query: &tree::Query) -> bool {
     let text = format!("{query:?}");
     let calls = [
@@ -142,7 +143,7 @@ async fn queries_for_duckdb() {
         };
         let memories = database.memories();
         let result = cells(&session, &query, &memories, requested, 1 << 30);
-        // `mod.rs` reports panics.
+        // Skips queries that panic, because the test in `mod.rs` reports them.
         let Ok(result) = AssertUnwindSafe(result).catch_unwind().await else {
             continue;
         };

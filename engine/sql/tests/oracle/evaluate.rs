@@ -3,7 +3,7 @@
 //! The rows are in the documented order. Where the order is undefined ([`Order`](super::tree::Order)), the rows of GROUP
 //! BY, DISTINCT and set operations are sorted by their keys, because window functions above them use this order.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -65,9 +65,6 @@ pub struct Evaluator<'a> {
     database: &'a Database,
     /// The rows of the parts of WITH.
     parts: RefCell<HashMap<String, Rc<Vec<Row>>>>,
-    /// Whether an operand failed although its value has no effect, as in `false AND 1 / 0 = 1`. An engine may report
-    /// this failure.
-    pub has_doubt: Cell<bool>,
 }
 
 /// A row of a result.
@@ -82,7 +79,6 @@ impl<'a> Evaluator<'a> {
         Evaluator {
             database,
             parts: RefCell::default(),
-            has_doubt: Cell::new(false),
         }
     }
 
@@ -394,21 +390,14 @@ impl<'a> Evaluator<'a> {
                 ..
             } => {
                 let left = self.expr(left, scope)?.truth();
-                let right = self.expr(right, scope);
-                let decides = left == Some(*operator == Binary::Or);
-                match right {
-                    Err(_) if decides => {
-                        self.has_doubt.set(true);
-                        Value::from(left)
-                    }
-                    right => {
-                        let right = right?.truth();
-                        Value::from(match operator {
-                            Binary::And => and(left, right),
-                            _ => or(left, right),
-                        })
-                    }
+                if left == Some(*operator == Binary::Or) {
+                    return Ok(Value::from(left));
                 }
+                let right = self.expr(right, scope)?.truth();
+                Value::from(match operator {
+                    Binary::And => and(left, right),
+                    _ => or(left, right),
+                })
             }
             Expr::Binary {
                 operator,
@@ -424,8 +413,11 @@ impl<'a> Evaluator<'a> {
             } => {
                 let value = self.expr(value, scope)?;
                 let low = value.compare(&self.expr(low, scope)?);
-                let high = value.compare(&self.expr(high, scope)?);
-                let found = and(low.map(Ordering::is_ge), high.map(Ordering::is_le));
+                let mut found = low.map(Ordering::is_ge);
+                if found != Some(false) {
+                    let high = value.compare(&self.expr(high, scope)?);
+                    found = and(found, high.map(Ordering::is_le));
+                }
                 Value::from(found.map(|found| found != *is_negated))
             }
             Expr::In {
@@ -434,8 +426,15 @@ impl<'a> Evaluator<'a> {
                 is_negated,
             } => {
                 let value = self.expr(value, scope)?;
-                let items = items.iter().map(|item| self.expr(item, scope));
-                member(&value, &items.collect::<Evaluated<Row>>()?, *is_negated)
+                let mut found = Some(false);
+                for item in items {
+                    let order = value.compare(&self.expr(item, scope)?);
+                    found = or(found, order.map(Ordering::is_eq));
+                    if found == Some(true) {
+                        break;
+                    }
+                }
+                Value::from(found.map(|found| found != *is_negated))
             }
             Expr::Case {
                 operand,

@@ -59,7 +59,8 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// Returns nine settings. If the order is undefined, rows are requested in any order.
+/// Returns nine settings. If the order is undefined, rows are requested in any order. `turn` shifts the row forms, so that
+/// different queries combine them differently with memory limits and batch sizes.
 pub fn settings(is_ordered: bool, turn: u64) -> Vec<Setting> {
     let requested = match is_ordered {
         true => [

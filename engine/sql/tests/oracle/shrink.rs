@@ -1,4 +1,4 @@
-//! Makes a query and its tables smaller while the kind of difference stays the same.
+//! Shrinks a query and its tables, as long as the engine's rows still differ from the evaluation in the same way.
 
 use std::panic::AssertUnwindSafe;
 
@@ -80,7 +80,7 @@ struct Cut {
 
 impl Cut {
     /// Returns whether the caller must remove the part at the current position. Each call counts one part.
-    fn now(&mut self) -> bool {
+    fn cuts_here(&mut self) -> bool {
         if self.is_done {
             return false;
         }
@@ -91,7 +91,7 @@ impl Cut {
 
     /// Removes an optional part, if it is the one to remove.
     fn take<T>(&mut self, part: &mut Option<T>) {
-        if part.is_some() && self.now() {
+        if part.is_some() && self.cuts_here() {
             *part = None;
         }
     }
@@ -105,7 +105,7 @@ impl Cut {
     fn query_inside(&mut self, query: &mut Query) {
         if let Body::Set { left, right, .. } = &query.body {
             for side in [left.clone(), right.clone()] {
-                if query.ctes.is_empty() && query.order_by.is_empty() && self.now() {
+                if query.ctes.is_empty() && query.order_by.is_empty() && self.cuts_here() {
                     *query = *side;
                     return;
                 }
@@ -115,13 +115,13 @@ impl Cut {
             self.take(&mut query.limit);
             self.take(&mut query.offset);
         }
-        if query.order_by.len() > 1 && self.now() {
+        if query.order_by.len() > 1 && self.cuts_here() {
             query.order_by.pop();
         }
         // The order of the outer query depends on the order of a subquery, so a subquery may lose its ORDER BY only if its
         // rows are also ordered without it.
         let may_lose_order = self.depth == 1 || query.unsorted.is_defined();
-        if query.order_by.len() == 1 && may_lose_order && self.now() {
+        if query.order_by.len() == 1 && may_lose_order && self.cuts_here() {
             query.order_by.clear();
             query.order = query.unsorted.clone();
         }
@@ -151,7 +151,7 @@ impl Cut {
                 let is_root = self.depth == 1;
                 if is_root && count > 1 && is_plain && !has_positions && expr_only {
                     for index in 0..count {
-                        if self.now() {
+                        if self.cuts_here() {
                             select.items.remove(index);
                             query.columns.remove(index);
                             return;
@@ -221,7 +221,7 @@ impl Cut {
         } = expr
         {
             for side in [left.clone(), right.clone()] {
-                if self.now() {
+                if self.cuts_here() {
                     *expr = *side;
                     return;
                 }
@@ -229,7 +229,7 @@ impl Cut {
         }
         if let Expr::Coalesce(items) = expr {
             for item in items.clone() {
-                if self.now() {
+                if self.cuts_here() {
                     *expr = item;
                     return;
                 }
@@ -244,7 +244,7 @@ impl Cut {
             let values = branches.iter().map(|(_, then)| then.clone());
             let values = values.chain(otherwise.iter().map(|expr| (**expr).clone()));
             for value in values.collect::<Vec<_>>() {
-                if self.now() {
+                if self.cuts_here() {
                     *expr = value;
                     return;
                 }
@@ -264,7 +264,7 @@ impl Cut {
                 }
             }
             Expr::In { value, items, .. } => {
-                if items.len() > 1 && self.now() {
+                if items.len() > 1 && self.cuts_here() {
                     items.pop();
                 }
                 self.expr(value);
@@ -296,7 +296,7 @@ impl Cut {
             Expr::Aggregate(aggregate) => self.take(&mut aggregate.filter),
             Expr::Window(window) => {
                 self.take(&mut window.frame);
-                if !window.partition_by.is_empty() && self.now() {
+                if !window.partition_by.is_empty() && self.cuts_here() {
                     window.partition_by.clear();
                 }
             }

@@ -74,6 +74,7 @@ pub struct Generator {
     state: u64,
     tables: Vec<Data>,
     aliases: usize,
+    /// The invalid clauses that were inserted so far.
     foreign: Vec<String>,
     /// Probability in thousandths that an invalid clause is inserted where one is possible.
     rate: u64,
@@ -143,7 +144,7 @@ impl Generator {
         of[self.below(of.len())]
     }
 
-    /// Returns an invalid clause after a space with the probability `rate`, otherwise an empty string.
+    /// With the probability `rate`, returns a space and an invalid clause of `of`. Otherwise returns an empty string.
     pub fn foreign(&mut self, of: &[&str]) -> String {
         if self.next() % 1000 >= self.rate {
             return String::new();

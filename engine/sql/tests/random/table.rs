@@ -139,7 +139,7 @@ fn large() -> impl Iterator<Item = Vec<Value>> {
     })
 }
 
-/// The origin of row 0, the last origin of the table.
+/// The origin of row 0. It is the largest origin, because origins decrease from row to row.
 const LAST_ORIGIN: u64 = 1 << 20;
 
 /// Returns the table as the engine reads it.

@@ -48,7 +48,7 @@ impl Memory {
         }
     }
 
-    /// A scan returns batches of at most `rows` rows, to find code that relies on a single batch.
+    /// Limits the batches of a scan to `rows` rows, to find code that relies on a single batch.
     pub fn in_batches_of(self, rows: usize) -> Memory {
         Memory {
             batch_rows: rows,
@@ -56,7 +56,7 @@ impl Memory {
         }
     }
 
-    /// The origin of row n is `last - n`, so that origins differ from row numbers.
+    /// Sets the origin of row n to `last - n`, so that origins differ from row numbers.
     pub fn with_origins_down_from(self, last: u64) -> Memory {
         Memory {
             last_origin: Some(last),

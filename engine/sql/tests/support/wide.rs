@@ -38,7 +38,8 @@ impl Relation for Wide {
     }
 }
 
-/// A family of queries. `columns` returns the number of columns of the table for a size, and `text` returns the query.
+/// A family of queries of different sizes. For a size, `columns` returns how many columns the table has, and `text`
+/// returns the query.
 pub struct Growing {
     pub name: &'static str,
     pub min_size: usize,
@@ -57,7 +58,7 @@ fn branches(size: usize) -> String {
     branches.join(" UNION ALL ")
 }
 
-/// Joins `size` copies of `item` with `between`. Each copy contains its number in place of `#`.
+/// Joins `size` copies of `item` with the separator `between`. In each copy, its index (from 0) replaces `#`.
 fn each(size: usize, item: &str, between: &str) -> String {
     let items = (0..size).map(|number| item.replace('#', &number.to_string()));
     items.collect::<Vec<String>>().join(between)
@@ -82,7 +83,7 @@ pub const GROWING: [Growing; 18] = [
         },
     },
     Growing {
-        name: "* through n columns of a subquery",
+        name: "* of a subquery with n columns",
         min_size: 2500,
         max_ratio: 10,
         columns: |size| size,

@@ -117,7 +117,7 @@ impl ExactSum {
         self.limbs.resize(len.max(end + 1 - self.low), sign);
     }
 
-    /// Returns the value of all limbs above the highest stored limb.
+    /// Returns the value that each limb above the highest stored limb has.
     fn sign(&self) -> u64 {
         let is_negative = self.limbs.last().is_some_and(|limb| limb >> 63 == 1);
         if is_negative { u64::MAX } else { 0 }
