@@ -34,4 +34,5 @@ pub mod tree;
 pub use causes::{Cause, CauseText, Harm};
 pub use error::AuditError;
 pub use finding::{AuditFinding, BUNDLE_NOT_VERIFIED, OUTPUTS_VERIFIED};
+pub use read::md5;
 pub use report::{AuditReport, Block, Verdict};

@@ -8,7 +8,8 @@ use std::path::Path;
 use md5::{Digest as _, Md5};
 use prep_contents::read::each_chunk;
 
-pub(crate) fn md5(path: &Path) -> io::Result<String> {
+/// Returns the MD5 of a file, in hexadecimal.
+pub fn md5(path: &Path) -> io::Result<String> {
     Ok(hex(hasher(&mut File::open(path)?)?))
 }
 

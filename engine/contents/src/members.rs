@@ -14,7 +14,8 @@ use crate::entries::{of_archive, open};
 use crate::read::{hash, spool};
 use crate::{ContentsError, ReadContext, Result};
 
-/// The difference of a member between the archives `theirs` and `ours`.
+/// The difference of a member between the archives `theirs` and `ours`. `OnlyThere` means only in `theirs`, `OnlyHere`
+/// means only in `ours`.
 #[derive(Debug)]
 pub enum MemberDifference<'a> {
     OnlyThere {
@@ -155,7 +156,7 @@ fn is_reordered(there: &ArchiveMembers, here: &ArchiveMembers) -> bool {
     !common.eq(ours)
 }
 
-/// Visits members that only one archive has, and swapped members. Returns the other members that differ.
+/// Visits members that only one archive has, renamed members and swapped members. Returns the other members that differ.
 fn visit_one_sided_members(
     there: &MemberList,
     here: &MemberList,
@@ -423,12 +424,12 @@ mod tests {
             let member = |number: usize| (number.to_string(), format!("{word} {number}"));
             numbers.map(member).collect()
         };
-        for (path, most) in [("a.zip", 2), ("a.tar", 401)] {
+        for (path, max_copies) in [("a.zip", 2), ("a.tar", 401)] {
             let theirs = archive(path, &members("theirs"));
             let ours = archive(path, &members("ours"));
             let (names, copies, open) = differing(path, &theirs, &ours);
             assert_eq!(names.len(), 400);
-            assert!(copies <= most, "{path}: {copies} copies");
+            assert!(copies <= max_copies, "{path}: {copies} copies");
             assert!(open < 200, "{path}: {open} open files");
         }
     }

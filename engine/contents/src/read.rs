@@ -12,6 +12,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use crate::{ContentsError, Resources, Result};
 
+/// Maximum and initial size of a read buffer in bytes.
 const BUFFER: usize = 1 << 18;
 const MIN_BUFFER: usize = 1 << 13;
 
@@ -26,7 +27,7 @@ pub enum Bytes {
     Equal,
     /// `theirs` is empty, or the beginning of `ours`.
     TheirsIsBeginning,
-    /// Offset of the first byte that differs.
+    /// Offset of the first byte that differs. If `ours` is the beginning of `theirs`, the length of `ours`.
     Differ {
         at: u64,
     },

@@ -75,7 +75,7 @@ pub struct SpanReader<S> {
 /// The spans in memory, and a record of the spans that were decoded before.
 #[derive(Debug)]
 struct Cache {
-    /// The spans in memory by number, least recently used first.
+    /// The spans in memory with their indices, least recently used first.
     buffers: Vec<(usize, SpanBuffer)>,
     /// For each span, whether it is or was in memory.
     was_decoded: Vec<bool>,

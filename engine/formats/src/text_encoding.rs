@@ -67,7 +67,7 @@ pub struct Utf8Reader<R> {
 
 const CHUNK_BYTES: u64 = 1 << 16;
 /// The bytes without a character in Windows-1252.
-const UNDEFINED_BYTES: [u8; 5] = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
+pub const UNDEFINED_BYTES: [u8; 5] = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
 impl<R: Read> Utf8Reader<R> {
     /// Converts the bytes of `input`, which must not begin with a byte order mark. `encoding` must not be UTF-8.

@@ -72,7 +72,7 @@ fn rows_equal_those_of_pandas() {
 
 /// Adds formatted records to a table. Returns the records, and whether the table reports that they equal its rows.
 /// Returns `None` if a record is `None`.
-fn printed(
+fn add_formatted_records(
     records: Vec<Option<FormattedObject>>,
     function: FrameFunction,
 ) -> Option<(bool, Vec<FormattedObject>)> {
@@ -121,7 +121,7 @@ fn records_reported_as_unchanged_equal_the_rows() {
                 (records.collect(), values, FrameFunction::DataFrame)
             }
         };
-        let Some((is_kept, records)) = printed(records, function) else {
+        let Some((is_kept, records)) = add_formatted_records(records, function) else {
             continue;
         };
         let Ok(rows) = rows(values.clone(), function) else {
@@ -130,7 +130,7 @@ fn records_reported_as_unchanged_equal_the_rows() {
         let same =
             |(record, row): (&FormattedObject, &JsonValue)| record.text().as_bytes() == python(row);
         let is_same = records.iter().zip(&rows).all(same);
-        // If the rows are unchanged, both the records and the rows equal pandas' output.
+        // Records that the table reports as unchanged must equal the rows.
         if is_kept {
             assert!(is_same, "{text}");
         }

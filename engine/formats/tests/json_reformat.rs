@@ -9,9 +9,9 @@ use prep_formats::json::{
 use proptest::prelude::*;
 
 /// Formats a text without parsing it, or returns `None` if the text must be parsed.
-fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
+fn fast(text: &[u8], grammar: JsonGrammar, style: JsonStyle) -> Option<String> {
     let mut out = b"before".to_vec();
-    let done = reformat(text, grammar, printing, &mut out);
+    let done = reformat(text, grammar, style, &mut out);
     let printed = String::from_utf8(out).unwrap();
     let printed = printed.strip_prefix("before").unwrap().to_owned();
     assert!(done || printed.is_empty(), "{printed}");
@@ -19,7 +19,7 @@ fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String
 }
 
 /// Parses a text and formats its value, or returns `None` after an error.
-fn slow(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
+fn slow(text: &[u8], grammar: JsonGrammar, style: JsonStyle) -> Option<String> {
     let value = match grammar {
         JsonGrammar::Python => parse(text).ok()?,
         // ujson parses the text as the only element of a list.
@@ -32,13 +32,14 @@ fn slow(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String
         }
     };
     let mut out = Vec::new();
-    match printing {
+    match style {
         JsonStyle::Python => value.write(&mut out, &WriteOptions::default()).ok()?,
         JsonStyle::Pandas => value.push_pandas(&mut out).ok()?,
     }
     Some(String::from_utf8(out).unwrap())
 }
 
+/// All pairs of a grammar and a style.
 const WAYS: [(JsonGrammar, JsonStyle); 4] = [
     (JsonGrammar::Python, JsonStyle::Python),
     (JsonGrammar::Ujson, JsonStyle::Python),
@@ -48,11 +49,11 @@ const WAYS: [(JsonGrammar, JsonStyle); 4] = [
 
 /// Fails if a text is formatted differently with and without parsing.
 fn check_both_ways(text: &[u8]) -> Result<(), TestCaseError> {
-    for (grammar, printing) in WAYS {
-        let slow = slow(text, grammar, printing);
-        if let Some(fast) = fast(text, grammar, printing) {
+    for (grammar, style) in WAYS {
+        let slow = slow(text, grammar, style);
+        if let Some(fast) = fast(text, grammar, style) {
             let shown = String::from_utf8_lossy(text);
-            prop_assert_eq!(Some(fast), slow, "{} {:?} {:?}", shown, grammar, printing);
+            prop_assert_eq!(Some(fast), slow, "{} {:?} {:?}", shown, grammar, style);
         }
     }
     Ok(())
@@ -111,7 +112,7 @@ fn ordinary_texts_are_reformatted_without_parsing() {
             "[null,null,100000.0,12345678901234567890,\"\u{7f}\"]",
         ),
     ] {
-        let found = |printing| fast(text.as_bytes(), JsonGrammar::Python, printing);
+        let found = |style| fast(text.as_bytes(), JsonGrammar::Python, style);
         assert_eq!(found(JsonStyle::Python).as_deref(), Some(python));
         assert_eq!(found(JsonStyle::Pandas).as_deref(), Some(pandas));
     }
@@ -128,8 +129,8 @@ fn unusual_values_are_left_to_the_parser() {
     let deep = "[".repeat(981) + &"]".repeat(981);
     let repeated = [r#"{"a":1,"a":2}"#, r#"[{"b":{"a":1,"\u0061":2}}]"#];
     for text in repeated.into_iter().chain([&*many, &*deep]) {
-        for (grammar, printing) in WAYS {
-            assert_eq!(fast(text.as_bytes(), grammar, printing), None, "{text}");
+        for (grammar, style) in WAYS {
+            assert_eq!(fast(text.as_bytes(), grammar, style), None, "{text}");
         }
     }
     assert_eq!(FormattedObject::new(b"[1]", JsonGrammar::Python), None);

@@ -163,7 +163,7 @@ fn canonical_cells_are_requoted_for_the_dialect() {
 
 /// 0.0 and -0.0 are equal, but must be formatted differently, even if one follows the other.
 #[test]
-fn repeated_doubles_are_formatted_the_same() {
+fn text_of_a_double_does_not_depend_on_the_previous_double() {
     let mut writer = CsvWriter::new(Vec::new());
     for value in [0.5, 0.5, f64::NAN, 0.5, 0.0, -0.0, -0.0, 0.0, 1e-5, 1e-5] {
         writer.f64(value);

@@ -45,6 +45,21 @@ fn table_that_contradicts_its_declaration_is_an_error() {
     }
 }
 
+/// The cells of a repeated column would be those of the first column with its name.
+#[test]
+fn repeated_names_in_a_parquet_file_are_an_error() {
+    let sandbox = Sandbox::new();
+    let content = include_bytes!("parquet/repeated.parquet");
+    let bundle = Archive::new().file("repeated.parquet", content);
+    sandbox.bundle(Harbour::ID, &bundle.bytes());
+    let pipeline = Harbour::PIPELINE;
+    let head = &pipeline[..pipeline.find("tables:").expect("tables")];
+    let tables = "tables:\n  t: { read: repeated.parquet, columns: [id] }\npublic:\n  t.csv: SELECT id FROM t\n";
+    sandbox.pipeline(Harbour::ID, &format!("{head}{tables}"));
+    let ended = sandbox.run(Harbour::ID).code(4);
+    ended.stderr_has(&["`repeated.parquet` has several columns `x`"]);
+}
+
 #[test]
 fn malformed_json_is_an_error_with_its_place() {
     let pipeline = Harbour::PIPELINE.replace("read: train.csv", "read: train.json");

@@ -18,6 +18,7 @@ pub struct CommonColumn {
     pub here: usize,
 }
 
+/// A column with row numbers, which pandas wrote into `theirs`. `ours` has no such column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexColumn {
     pub name: String,

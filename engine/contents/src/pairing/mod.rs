@@ -36,7 +36,7 @@ pub struct RowPair<'a> {
     pub here: u64,
     pub theirs: &'a Row,
     pub ours: &'a Row,
-    /// The key that paired the rows. `None` if the position did.
+    /// The key by which the rows were paired. `None` if they were paired by position.
     pub key: Option<&'a CommonColumn>,
 }
 
@@ -45,6 +45,7 @@ pub trait RowDifferences {
     fn pair(&mut self, pair: &RowPair<'_>) -> bool;
 }
 
+/// The rules for choosing the key column, by which rows are paired.
 pub struct Keys<'a> {
     /// Whether a column is known to be an id.
     pub known: &'a dyn Fn(&str) -> bool,
@@ -200,11 +201,11 @@ pub fn pair_rows<D: RowDifferences>(
         ..sides
     };
     sides.count_alone(&mut paired, &there, keys.examples)?;
-    let unpaired = &by_key.moved;
+    let unpaired = &by_key.unpaired;
     if !unpaired.only_there.is_empty() || !unpaired.only_here.is_empty() {
         paired.moved = Some(UnpairedKeys {
             key: key.column.name.clone(),
-            ..by_key.moved
+            ..by_key.unpaired
         });
     }
     paired.key = Some(key.column);
@@ -309,7 +310,7 @@ struct ByKey {
     pairs: Vec<(u64, u64)>,
     only_there: Vec<u64>,
     only_here: Vec<u64>,
-    moved: UnpairedKeys,
+    unpaired: UnpairedKeys,
 }
 
 impl UnpairedRows<'_> {
@@ -482,14 +483,14 @@ impl UnpairedRows<'_> {
                     }
                     None => {
                         found.only_here.push(here);
-                        found.moved.only_here.insert(row.hash(&[key.here]));
+                        found.unpaired.only_here.insert(row.hash(&[key.here]));
                     }
                 }
                 Ok(true)
             })?;
             for (there, row) in by_key.into_values() {
                 found.only_there.push(there);
-                found.moved.only_there.insert(row.hash(&[key.there]));
+                found.unpaired.only_there.insert(row.hash(&[key.there]));
             }
         }
         found.only_there.sort_unstable();

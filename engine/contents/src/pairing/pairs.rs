@@ -83,7 +83,7 @@ impl InPlace {
 }
 
 /// Returns the number of rows that would have to move to give both tables the same order. This is the number of pairs minus
-/// the length of a longest increasing subsequence.
+/// the length of the longest sequence of pairs in which both positions increase.
 ///
 /// `in_place` contains the pairs of equal rows at the same position. `pairs` contains all other pairs.
 pub(super) fn count_moves(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {

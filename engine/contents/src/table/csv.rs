@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prep_formats::limits::DecodingLimits;
 use prep_formats::pandas::MAX_HEADER_BYTES;
 use prep_formats::sniff::{FileType, SNIFF_BYTES};
-use prep_formats::text_encoding::TextEncoding;
+use prep_formats::text_encoding::{TextEncoding, UNDEFINED_BYTES};
 
 use super::{Row, Rows, TableReader, check_cells};
 use crate::read::open_buffered;
@@ -18,7 +18,7 @@ pub struct CsvDialect {
     pub encoding: TextEncoding,
     pub byte_order_mark: bool,
     pub delimiter: u8,
-    /// Numbers of line endings. Line endings inside quotes are included.
+    /// How many lines end with CR LF, LF and CR. Line endings inside quotes are included.
     pub crlf: u64,
     pub lf: u64,
     pub cr: u64,
@@ -94,6 +94,7 @@ impl CsvTable {
     /// Opens a text file as a table with one column, `line`.
     pub fn lines(path: &Path, limits: &DecodingLimits) -> Result<CsvTable> {
         let mut form = detect_dialect(path)?;
+        // `CsvRows` does not divide lines into cells if the delimiter is 0.
         form.delimiter = 0;
         Ok(CsvTable {
             path: path.to_owned(),
@@ -220,6 +221,8 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let wide = matches!(form.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be);
     form.byte_order_mark |= wide;
     let mut valid = true;
+    // Whether the file has bytes that Latin-1 and Windows-1252 decode differently, and bytes that Windows-1252 does not define.
+    let (mut has_control, mut has_undefined) = (false, false);
     // The bytes of a character that is divided between two chunks.
     let mut carry: Vec<u8> = Vec::new();
     let mut previous = 0;
@@ -238,6 +241,8 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
             }
             previous = byte;
         }
+        has_control |= bytes.iter().any(|byte| (0x80..0xa0).contains(byte));
+        has_undefined |= bytes.iter().any(|byte| UNDEFINED_BYTES.contains(byte));
         if valid && !wide {
             carry.extend_from_slice(bytes);
             match std::str::from_utf8(&carry) {
@@ -256,7 +261,10 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     }
     form.final_newline = matches!(previous, b'\r' | b'\n');
     if !valid || !carry.is_empty() {
-        form.encoding = TextEncoding::Latin1;
+        form.encoding = match has_control && !has_undefined {
+            true => TextEncoding::Windows1252,
+            false => TextEncoding::Latin1,
+        };
     }
     Ok(form)
 }

@@ -15,6 +15,7 @@ use crate::{ContentsError, Result};
 /// Maximum length of a last dimension that is treated as columns.
 const MAX_COLUMNS: u64 = 4096;
 
+/// Usual size of a block of rows that is read at once.
 const BLOCK_BYTES: u64 = 1 << 22;
 
 pub struct ArrayFile {
@@ -219,9 +220,9 @@ fn print(header: &NpyHeader, element: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn file(shape: &[u64], order: bool, descr: &str, data: &[u8]) -> tempfile::NamedTempFile {
+    fn file(shape: &[u64], is_fortran: bool, descr: &str, data: &[u8]) -> tempfile::NamedTempFile {
         let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
-        let order = if order { "True" } else { "False" };
+        let order = if is_fortran { "True" } else { "False" };
         let mut header = format!(
             "{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({},), }}",
             shape.join(", ")

@@ -13,6 +13,7 @@ use prep_formats::parquet::{ParquetBatches, ParquetTable};
 use super::{Row, Rows, TableReader, check_cells};
 use crate::{ContentsError, Result};
 
+/// Maximum number of rows that are decoded at once.
 const BATCH: usize = 1 << 14;
 
 pub struct ParquetFile {

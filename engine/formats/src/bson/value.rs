@@ -191,7 +191,7 @@ impl<'a> DocumentElements<'a> {
         usize::try_from(length).map_err(|_| self.damaged("a length is negative"))
     }
 
-    /// Reads text that ends with a zero byte and has no length.
+    /// Reads text that ends with a zero byte and has no length prefix.
     fn c_string(&mut self) -> Result<&'a str, BsonError> {
         let text = self.until_zero()?;
         self.utf8(text)

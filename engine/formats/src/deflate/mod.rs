@@ -178,7 +178,7 @@ impl Inflater {
 
     fn decode_until(
         &mut self,
-        block_end: bool,
+        stops_at_block_end: bool,
         input: &[u8],
         output: &mut [u8],
     ) -> Result<Decoded, Damaged> {
@@ -189,7 +189,7 @@ impl Inflater {
             written: 0,
         };
         let (mut has_ended_block, mut is_exhausted) = (false, false);
-        while !(is_exhausted || has_ended_block && block_end) {
+        while !(is_exhausted || has_ended_block && stops_at_block_end) {
             let before = self.state;
             is_exhausted = self.advance(&mut buffers)?.is_none();
             has_ended_block = before == State::BlockEnd && self.state == State::Header;
@@ -206,7 +206,7 @@ impl Inflater {
         }
         let stop = match self.state {
             State::End => Stop::End,
-            _ if has_ended_block && block_end => Stop::Block {
+            _ if has_ended_block && stops_at_block_end => Stop::Block {
                 left_over: self.bits.count.into(),
             },
             _ => Stop::Anywhere,

@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_members_of_other_values_is_an_error() {
+    fn texts_that_are_not_one_valid_object_are_errors() {
         for text in [
             "",
             "[1]",

@@ -366,7 +366,7 @@ mod tests {
             PageHeader::parse(&full.concat()),
             parsed(64, 1, full.concat().len())
         );
-        // A header of both versions, of which one declares no values.
+        // A header with data page headers of version 1 and of version 2. The latter declares no values.
         let both = [
             &plain[..7],
             &[0x2c, 0x15, 0x80, 0x01, 0x15, 0, 0x15, 6, 0x15, 6, 0],

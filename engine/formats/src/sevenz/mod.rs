@@ -321,7 +321,7 @@ impl Fields<'_> {
         Some(PackedHeader { packed, unpacked })
     }
 
-    /// Skips checksums, if the next property contains any. Returns the number of the property after them.
+    /// Skips checksums, if the next property contains any. Returns the property number that follows them.
     fn digests(&mut self, count: u64) -> Option<u8> {
         let kind = self.byte()?;
         if kind != DIGESTS {
@@ -342,7 +342,7 @@ impl Fields<'_> {
     }
 
     /// Skips the description of a group of coders that decode a compressed stream (`Folder` in the specification). Returns
-    /// the number of the coders' outputs.
+    /// how many outputs the coders have in total.
     fn folder(&mut self) -> Option<u64> {
         let (mut inputs, mut outputs) = (0_u64, 0_u64);
         for _ in 0..self.number()? {

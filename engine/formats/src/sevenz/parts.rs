@@ -231,7 +231,7 @@ pub struct PartSpans<P> {
     starts: Vec<u64>,
     /// Maximum length of a span in bytes.
     longest: u64,
-    /// The number of the first span of each part, followed by the total number of spans.
+    /// The index of the first span of each part, followed by the total number of spans.
     firsts: Vec<usize>,
     /// The decoder of the part whose section was read last, for the next section.
     current: Mutex<Option<PartDecoder>>,

@@ -39,7 +39,8 @@ pub enum ColumnData {
     Float64(PackedNumbers<f64>),
     /// `bool`.
     Bool(Vec<bool>),
-    /// `object`: text, booleans with missing cells, blocks of rows with different types, and columns without rows.
+    /// `object`: text, booleans with missing cells, columns whose blocks of rows have different types, and columns
+    /// without rows.
     Object(ObjectColumn),
 }
 

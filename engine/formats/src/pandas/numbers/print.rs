@@ -10,7 +10,8 @@
 //!
 //! To check both conditions with integers, all values are multiplied by `2^-e * 5^k`. The text becomes `w << s` with
 //! `s = -(e + k)`, the double becomes `m * 5^k`, and an ulp becomes `5^k`. The check needs only the difference between
-//! text and double. This difference fits into 64 bits, so it is correct even if both values overflow.
+//! text and double. This difference fits into 64 bits. Therefore a wrapping subtraction is correct even if both
+//! values overflow.
 
 use std::io::Write;
 use std::ops::Range;

@@ -73,7 +73,7 @@ impl Rewriter {
         }
     }
 
-    /// Also collects the columns `names`, for [`take_projection`](Self::take_projection).
+    /// Also collects the columns with these `names`, for [`take_projection`](Self::take_projection).
     #[must_use]
     pub fn with_projection(mut self, names: BTreeSet<String>) -> Self {
         self.sink.text.projection = ProjectionBuilder::new(names);
@@ -208,7 +208,7 @@ struct RewrittenText {
     header: Vec<u8>,
     /// Whether the delimiter is a comma.
     has_commas: bool,
-    /// Number of columns in the file that are not columns of the table.
+    /// Number of index columns at the left of the file, which are not columns of the table.
     skipped: usize,
     /// Number of columns of the table.
     width: usize,

@@ -202,7 +202,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Returns the shape for the numbers of fields in the header and in the first row.
+    /// Returns the shape of a table whose header has `header` fields, and whose first row has `first` fields.
     fn new(header: usize, first: usize) -> Self {
         let width = header.max(first);
         Self {
@@ -258,7 +258,7 @@ pub(crate) struct RowReader {
     /// Number of fields of the previous row, including the missing fields that pandas adds to a short row.
     before: usize,
     rows: u64,
-    /// Number of fields that all rows so far lack.
+    /// Total number of fields that the rows so far lack.
     missing: u64,
 }
 

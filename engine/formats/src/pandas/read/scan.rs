@@ -84,7 +84,7 @@ struct ColumnScan {
     current: Inference,
     /// The results for the previous blocks.
     blocks: Vec<BlockResult>,
-    /// For a requested type: whether a cell is missing.
+    /// For a requested type: whether any cell is missing.
     forced_missing: bool,
     /// For a requested type: whether the text of each cell equals its formatted value.
     forced_is_canonical: bool,
@@ -95,7 +95,7 @@ pub(crate) struct TypeScanner {
     options: ReadOptions,
     /// The unique names, until `columns` contains them.
     names: Vec<String>,
-    /// The names in the file, which may not be unique.
+    /// The names in the file. Two columns can have the same name.
     written: Vec<String>,
     columns: Vec<ColumnScan>,
     shape: Shape,

@@ -99,7 +99,7 @@ pub struct Batches<'a> {
     table: &'a TextTable,
     schema: SchemaRef,
     kinds: Vec<ColumnType>,
-    /// Index of each column in the table and in the batch, from left to right.
+    /// For each column, its index in the table and in the batch. In the order of the table.
     wanted: Vec<(usize, usize)>,
     rows: RowSelection,
     is_unordered: bool,
@@ -120,7 +120,7 @@ impl Batches<'_> {
         Arc::clone(&self.schema)
     }
 
-    /// Returns the number of the selected row at position `at`.
+    /// Returns the index in the table of the selected row at position `at`.
     fn row(&self, at: u64) -> u64 {
         match &self.rows {
             RowSelection::All => at,

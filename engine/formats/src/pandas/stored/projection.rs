@@ -68,7 +68,7 @@ impl ProjectionBuilder {
         }
     }
 
-    /// Selects the requested columns among the columns `names` of the table.
+    /// Selects the requested columns. `names` contains the names of all columns of the table.
     pub fn start<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<(), CsvError> {
         let mut selected = Vec::new();
         for (column, name) in names.enumerate() {

@@ -24,7 +24,7 @@ pub enum ColumnType {
     Int8,
     /// `bool`, or `object` with `True`, `False` and missing cells.
     Bool,
-    /// `object`: text, and columns whose blocks have different types.
+    /// `object`: text, and columns for which the reader infers different types in different blocks of rows.
     Text,
     /// Text with one JSON value per cell. Readers of JSON files use it. pandas has no such type.
     Json,

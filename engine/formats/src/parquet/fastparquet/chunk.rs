@@ -227,7 +227,8 @@ fn numbers(
     Ok(())
 }
 
-/// The minimum and maximum of the values so far. `None` within a variant means that there were no values.
+/// The minimum and maximum of the values so far. `None` within a variant means that there were no values. The variant
+/// `None` is for types without a minimum and maximum.
 enum ValueRange {
     None,
     I32(Option<(i32, i32)>),

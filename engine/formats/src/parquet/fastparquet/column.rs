@@ -48,7 +48,7 @@ pub(super) struct ColumnTypes {
     pub numpy: &'static str,
     /// pandas' name for the type if values are missing.
     pub nullable: &'static str,
-    /// The number of the converted type in the Parquet format.
+    /// The code of the converted type in the Parquet format.
     pub converted: Option<i32>,
     /// The value of the field `type_length` in the footer: the number of bits of a number.
     pub bits: Option<i32>,

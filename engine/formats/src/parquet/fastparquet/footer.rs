@@ -1,6 +1,6 @@
 //! Writes the footer: the schema, the row groups, and the metadata for pandas.
 //!
-//! The numbers of fields and types are those of `parquet.thrift`.
+//! The field ids and type codes are those of `parquet.thrift`.
 
 use super::WriterVersions;
 use super::chunk::Chunk;
@@ -14,9 +14,9 @@ pub(super) struct RowGroup {
     pub chunks: Vec<Chunk>,
 }
 
-/// The number of the compression method Snappy.
+/// The code of the compression method Snappy.
 const SNAPPY: i32 = 1;
-/// The number that marks a column as optional.
+/// The code that marks a column as optional.
 const OPTIONAL: i32 = 1;
 
 /// Returns the bytes of the footer of a file with `rows` rows.
@@ -73,7 +73,7 @@ pub(super) fn footer(
     bytes
 }
 
-/// Returns the number of a physical type.
+/// Returns the code of a physical type.
 fn physical(storage: PhysicalType) -> i32 {
     match storage {
         PhysicalType::Bool => 0,
