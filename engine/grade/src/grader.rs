@@ -75,9 +75,9 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
-    /// If the metric compares several columns of classes, returns the number of classes of each row of the answers. If the
-    /// classes are exclusive, also returns the largest permitted number, and each row must belong to at least one class.
-    /// Other metrics compare classes if all answers are 0 or 1.
+    /// If the metric compares several columns of classes, returns how many classes each row of the answers has. If the
+    /// metric limits this number, also returns the limit, and each row must belong to at least one class. A metric without
+    /// a limit compares classes if all answers are 0 or 1.
     pub fn classes_of_rows(&self, answers: &Frame) -> Option<(Vec<usize>, Option<usize>)> {
         let max = self.spec.metric.metric.max_classes();
         let names = answers.columns.iter().map(|column| column.name.clone());

@@ -211,7 +211,7 @@ mod tests {
     use crate::rules;
 
     #[test]
-    fn only_rules_about_the_answers_are_not_described() {
+    fn rules_that_select_rows_of_the_answers_are_not_described() {
         let silent = rules::ALL.iter().map(|rule| rule.definition.name);
         let parameters = json!({ "of": "both", "min": 0 });
         let silent: Vec<&str> = silent

@@ -48,7 +48,7 @@ fn has_score(
 const TEXTS: [&str; 2] = ["0", "1"];
 
 #[test]
-fn sums_of_objects_need_the_parameter_decimals() {
+fn columns_of_objects_can_be_summed_only_with_decimals() {
     let submission = [
         ("id", json!(["a", "b"])),
         ("x", json!([0.25, 1.0])),

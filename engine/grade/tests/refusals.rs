@@ -184,7 +184,7 @@ fn the_cell_that_makes_a_column_text_is_named() {
         "r2",
     ];
     let by_metric = metrics.map(|metric| (json!([align]), json!({ metric: "y" })));
-    let answers = "id,y\na,0.5\nb,1\nc,0\nd,1\n";
+    let answers = "id,y\na,0\nb,1\nc,0\nd,1\n";
     for (rules, metric) in by_rule.into_iter().chain(by_metric) {
         let section = json!({ "rules": rules, "metric": metric });
         for (text, row) in [

@@ -1,5 +1,5 @@
-//! Tests that metrics of other suites of competitions compute the scores of scikit-learn, SciPy or NumPy.
-//! `data/record_suites.py` draws the same tables from the same seeds.
+//! Tests that metrics of suites other than MLE-bench compute the scores of scikit-learn, SciPy or NumPy.
+//! `data/record_suites.py` recorded these scores. It draws the same tables from the same seeds.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ impl Draw {
 
 type Table = Vec<(String, Vec<String>)>;
 
-/// Draws the cells of a table. `columns` lists the pools of each column in the notation of `record_suites.py`.
+/// Draws the cells of a table from `pools`, which are named lists of values. `columns` names pools for each column, in the
+/// notation of `record_suites.py`.
 fn draw_table(
     draw: &mut Draw,
     pools: &Value,

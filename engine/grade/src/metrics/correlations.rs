@@ -165,7 +165,7 @@ impl Spearman {
     }
 }
 
-/// Returns the numbers of a row: those in its only cell, or one from each of its cells.
+/// Returns the numbers of a row. If there is only one column, its cell lists them. Otherwise each cell contains one number.
 fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, Refusal> {
     match columns {
         [column] => {

@@ -283,7 +283,7 @@ const NUMBERS_3D: [&str; 8] = [
     "yaw",
 ];
 
-/// A box as the cell lists it. [`Box3d`] is the box with computed corners.
+/// The numbers of a box as a cell lists them. [`Box3d`] is the same box with computed corners.
 type Written3d = Labelled<8>;
 
 #[derive(Debug, Deserialize)]

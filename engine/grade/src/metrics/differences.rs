@@ -16,7 +16,9 @@ use crate::python::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{Definition, column, optional, required};
 use crate::table::column::GradedColumn;
-use crate::table::numbers::{ColumnSelection, both_floats, doubles, floats, subtractable};
+use crate::table::numbers::{
+    ColumnSelection, both_floats, differences, doubles, floats, subtractable,
+};
 use crate::table::pair::Pair;
 
 const POOLED: SectionKey = optional(
@@ -198,7 +200,7 @@ impl Metric for MeanAbsoluteError {
             .as_deref()
             .map(|column| groups(pair, column))
             .transpose()?;
-        let score = self.compared.score(pair, &subtractable, |numbers| {
+        let score = self.compared.score(pair, &differences, |numbers| {
             let errors = numbers.errors(|truth, predicted| (truth - predicted).abs());
             let weights = numbers.weights.as_deref();
             match &groups {
@@ -262,6 +264,8 @@ pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<
 struct MedianAbsoluteError {}
 
 impl OfNumbers for MedianAbsoluteError {
+    const READ: ReadNumbers<'static> = &differences;
+
     fn score(&self, numbers: &Numbers) -> f64 {
         let errors = numbers.errors(|truth, predicted| (truth - predicted).abs());
         median(errors, numbers.weights.as_deref())
@@ -363,6 +367,8 @@ struct RootMeanSquaredError {
 }
 
 impl OfNumbers for RootMeanSquaredError {
+    const READ: ReadNumbers<'static> = &differences;
+
     fn score(&self, numbers: &Numbers) -> f64 {
         root_unless(self.squared, numbers.mean_square())
     }

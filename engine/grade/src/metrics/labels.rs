@@ -154,8 +154,8 @@ impl Metric for BalancedAccuracy {
     }
 }
 
-/// For one label: the numbers of rows in which the label is true (`truth`), predicted (`predicted`), and both (`hits`).
-/// For the average over samples: the same numbers of one row, counted over its columns.
+/// For one label: how many rows have it as true label (`truth`), as predicted label (`predicted`), and as both (`hits`).
+/// For the average over samples: the same counts for one row, over its columns.
 #[derive(Debug, Default, Clone, Copy)]
 struct LabelCounts {
     hits: u64,

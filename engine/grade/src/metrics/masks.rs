@@ -98,7 +98,7 @@ struct FBetaOfMasks {
     both_empty: BothEmpty,
 }
 
-/// Numbers of pixels in the true mask, in the predicted mask, and in both masks.
+/// How many pixels are in the true mask, in the predicted mask, and in both masks.
 #[derive(Debug, Default, Clone, Copy)]
 struct Areas {
     truth: u64,

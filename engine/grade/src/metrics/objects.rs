@@ -32,7 +32,7 @@ fn one_if_empty() -> BothEmpty {
     BothEmpty::One
 }
 
-/// The numbers of true and predicted objects of an image, and the IoU of each pair.
+/// How many true and predicted objects an image has, and the IoU of each pair.
 struct Objects {
     truth: usize,
     predicted: usize,
@@ -70,8 +70,8 @@ impl Objects {
         taken.into_iter().filter(|taken| *taken).count()
     }
 
-    /// Returns the mean of `score` over the thresholds. `score` gets the numbers of matches, true objects and predicted
-    /// objects.
+    /// Returns the mean of `score` over the thresholds. The arguments of `score` are the counts of matches, of true objects
+    /// and of predicted objects.
     fn score(
         &self,
         thresholds: &[f64],

@@ -178,7 +178,7 @@ impl Metric for BalancedLogLoss {
     }
 }
 
-/// Returns a sentence about the numbers of a log loss.
+/// See [`Metric::meaning`]. Returns the sentence for log losses.
 fn meaning(columns: &ColumnSelection) -> &'static str {
     match columns {
         ColumnSelection::One(_) => PROBABILITY,
@@ -228,12 +228,12 @@ impl Classes {
         let mut truth = Vec::with_capacity(names.len());
         let mut predicted = Vec::with_capacity(names.len());
         for name in &names {
-            predicted.push(preparation.probabilities(&pair.submission.column(name)?)?);
             let labels = pair.answers.column(name)?;
             if let Some(row) = unknown_label(&labels, names.len()) {
                 return Err(labels.refuse(RefusalKind::Answers, row, "a number in the answers"));
             }
             truth.push(floats(&labels)?);
+            predicted.push(preparation.probabilities(&pair.submission.column(name)?)?);
         }
         if let ([label], [p]) = (truth.as_slice(), predicted.as_slice()) {
             let positive = positive(label, names.first().copied().unwrap_or_default())?;
@@ -353,13 +353,13 @@ impl Metric for Brier {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let weights = row_weights(pair, self.row_weights.as_deref())?;
         mean_over(&self.columns, pair, |truth, predicted| {
+            let positive = positive_rows(truth)?;
             check_numeric_type(predicted)?;
             let probabilities = floats(predicted)?;
             let is_outside = |p: &f64| !(0.0..=1.0).contains(p);
             if let Some(row) = probabilities.iter().position(is_outside) {
                 return Err(predicted.refuse(RefusalKind::Range, row, "a number from 0 to 1"));
             }
-            let positive = positive_rows(truth)?;
             let squares: Vec<f64> = positive
                 .iter()
                 .zip(&probabilities)

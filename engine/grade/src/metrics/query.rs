@@ -16,7 +16,7 @@ use super::kind::{Metric, MetricKind, Score};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, required};
 use crate::table::column::{CellValue, GradedColumn, text};
-use crate::table::numbers::number;
+use crate::table::numbers::{has_large_integers, number};
 use crate::table::pair::{Pair, Side};
 
 /// The tables that a query can read.
@@ -66,8 +66,10 @@ pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition 
     name: "sql",
     summary: "The number that a query of the author computes.",
     details: "The query reads the tables `answers` and `submission`. If a rule converts cells or reorders rows, the \
-              query reads the result. A column is boolean, integer or number if pandas infers this type. All other \
-              columns are text. A missing cell is NULL.\n\n\
+              query reads the result. A column is boolean if pandas infers this type. A column that pandas reads as \
+              integers or numbers is a column of numbers, so it does not matter whether a submission contains `1` or \
+              `1.0`, and `/` never rounds. Only if the answers' column of this name contains integers beyond 2^53, such \
+              as ids, integers stay integers. All other columns are text. A missing cell is NULL.\n\n\
               The result of the query must be one row with one finite number. The query is written in the language of \
               [queries](functions.md), so the same tables always give the same number. A query may use 1 GiB of \
               memory. In reports about the score, the member `own_metric` is `true`.\n\n\
@@ -130,7 +132,7 @@ impl Metric for QueryMetric {
             .into_iter()
             .zip([&pair.answers, &pair.submission]);
         let read = sides.filter(|(name, _)| self.query.tables.contains(*name));
-        let tables = read.map(|(name, side)| table(name, side));
+        let tables = read.map(|(name, side)| table(name, side, &pair.answers));
         let tables = tables.collect::<Result<Vec<QueryTable>, Refusal>>()?;
         let value = engine.number(&self.query, tables).map_err(failed)?;
         Ok(Score::python(value))
@@ -141,10 +143,13 @@ impl Metric for QueryMetric {
     }
 }
 
-fn table(name: &'static str, side: &Side<'_>) -> Result<QueryTable, Refusal> {
+fn table(name: &'static str, side: &Side<'_>, answers: &Side<'_>) -> Result<QueryTable, Refusal> {
     let columns = side.names().map(|name| {
         let column = side.column(name)?;
-        Ok((name.to_owned(), values(&column)))
+        let is_integer = answers
+            .column(name)
+            .is_ok_and(|truth| has_large_integers(&truth));
+        Ok((name.to_owned(), values(&column, is_integer)))
     });
     Ok(QueryTable {
         name,
@@ -153,18 +158,20 @@ fn table(name: &'static str, side: &Side<'_>) -> Result<QueryTable, Refusal> {
     })
 }
 
-fn values(column: &GradedColumn<'_>) -> QueryColumn {
+/// Returns the values of a column. Integers become doubles unless `is_integer` is true. `is_integer` must depend only on the
+/// answers. Otherwise, a submission could change the type of its cells, which changes the meaning of the query.
+fn values(column: &GradedColumn<'_>, is_integer: bool) -> QueryColumn {
     let is_text = match column.data() {
         ColumnData::Bool(_) => {
             let value = |value| matches!(value, CellValue::Bool(true));
             return QueryColumn::Boolean(column.values().map(|cell| Some(value(cell))).collect());
         }
-        ColumnData::Int64(_) => {
+        ColumnData::Int64(_) if is_integer => {
             let integer = |cell: CellValue<'_>| i64::try_from(cell.integer()?).ok();
             return QueryColumn::Integer(column.values().map(integer).collect());
         }
         ColumnData::Object(_) => column.values().any(|cell| cell != CellValue::Missing),
-        ColumnData::UInt64(_) | ColumnData::Float64(_) => false,
+        ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => false,
     };
     if is_text {
         let cell = |cell| match cell {

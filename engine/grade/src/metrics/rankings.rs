@@ -28,7 +28,7 @@ const ID: SectionKey = optional(
      identifiers.",
 );
 
-/// The details of a metric of guesses: the format of guesses, and `details`.
+/// Inserts `details`, which describe one metric, into the text that all metrics of guesses share.
 macro_rules! guesses_and {
     ($details:literal) => {
         concat!(
@@ -217,8 +217,8 @@ impl TopKAccuracy {
         let (mut truth, mut scores) = (Vec::new(), Vec::new());
         for name in columns.select(pair) {
             let (answers, prediction) = pair.both(name)?;
-            scores.push(floats(&prediction)?);
             truth.push(floats(&answers)?);
+            scores.push(floats(&prediction)?);
         }
         let mut hits = Vec::with_capacity(pair.answers.len());
         for row in 0..pair.answers.len() {

@@ -21,8 +21,9 @@ pub(super) const ROC_AUC: MetricKind = MetricKind::higher::<RocAuc>(Definition {
     details: "The area is computed with trapezoids between the points of the distinct scores, so a pair of a positive \
               and a negative row with equal scores counts one half. Only the order of the scores matters. Missing and \
               infinite scores are invalid.\n\n\
-              Each column of the answers must contain exactly two different labels. The larger of the two is the \
-              positive label. Booleans are treated as 0 and 1.",
+              Each column of the answers must contain exactly two different labels: integers or booleans. The larger of \
+              the two is the positive label. Texts are invalid, because scikit-learn treats the later one in \
+              alphabetical order as positive, for example `nein` instead of `ja`.",
     source: "sklearn.metrics.roc_auc_score",
     shorthand: Some("columns"),
     parameters: &[
@@ -103,18 +104,17 @@ fn area(
     predicted: &GradedColumn<'_>,
     weights: Option<&[f64]>,
 ) -> Result<f64, Refusal> {
-    let scores = scores(predicted)?;
     let positive = match Labels::from_column(truth, LabelsAs::Column)? {
-        Labels::Integers(labels) => larger_label(&labels),
-        Labels::Text(labels) => larger_label(&labels),
+        Labels::Integers(labels) => {
+            larger_label(&labels).ok_or("the answers need two different labels")
+        }
+        Labels::Text(_) => Err(
+            "the labels in the answers must be numbers, because texts do not state which of them is positive",
+        ),
     };
-    let positive = positive.ok_or_else(|| {
-        Refusal::new(
-            RefusalKind::Answers,
-            "the answers need two different labels",
-        )
-        .in_column(truth.name)
-    })?;
+    let positive = positive
+        .map_err(|cause| Refusal::new(RefusalKind::Answers, cause).in_column(truth.name))?;
+    let scores = scores(predicted)?;
     let area = area_below(&roc_curve(&positive, &scores, weights));
     if area.is_nan() {
         let message = "the answers need two different labels in rows with a weight above 0";
@@ -124,8 +124,8 @@ fn area(
 }
 
 /// Returns for each row whether it has the larger label. Returns `None` unless there are exactly two labels.
-pub(super) fn larger_label<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
-    let distinct: BTreeSet<&T> = labels.iter().collect();
+pub(super) fn larger_label(labels: &[i128]) -> Option<Vec<bool>> {
+    let distinct: BTreeSet<&i128> = labels.iter().collect();
     let larger = *distinct.last()?;
     (distinct.len() == 2).then(|| labels.iter().map(|label| label == larger).collect())
 }
@@ -136,9 +136,9 @@ pub(super) fn labels_and_scores(
     column: &str,
 ) -> Result<(Vec<bool>, Vec<f64>), Refusal> {
     let (answers, prediction) = pair.cells(column)?;
-    let scores = floats(&prediction)?;
     let labels = floats(&answers)?.into_iter();
-    Ok((labels.map(|label| label == 1.0).collect(), scores))
+    let positive = labels.map(|label| label == 1.0).collect();
+    Ok((positive, floats(&prediction)?))
 }
 
 /// Returns the area under the ROC curve of finite scores. NaN if there is no positive or no negative row.
@@ -272,9 +272,6 @@ impl Metric for AveragePrecision {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let weights = row_weights(pair, self.row_weights.as_deref())?;
         mean_over(&self.columns, pair, |truth, predicted| {
-            // scikit-learn does not convert the scores, and NumPy cannot subtract Python objects.
-            check_numeric_type(predicted)?;
-            let scores = scores(predicted)?;
             let labels = Labels::from_column(truth, LabelsAs::Column)?;
             let positive = labels.equal_to(&self.positive);
             let has_other_labels = match labels.is_binary() {
@@ -285,6 +282,9 @@ impl Metric for AveragePrecision {
                 let message = "the answers must have at most two labels; if there are two, `positive` must name one of them";
                 return Err(Refusal::new(RefusalKind::Answers, message).in_column(truth.name));
             }
+            // scikit-learn does not convert the scores, and NumPy cannot subtract Python objects.
+            check_numeric_type(predicted)?;
+            let scores = scores(predicted)?;
             Ok(average_precision(&positive, &scores, weights.as_deref()))
         })
     }

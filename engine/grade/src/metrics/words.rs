@@ -240,7 +240,7 @@ impl Metric for F1OfSpans {
     }
 }
 
-/// A span that ends at a larger position is invalid, so that sums of lengths are exact.
+/// Maximum position at which a span can end. With larger positions, sums of lengths might not be exact.
 const MAX_POSITION: i128 = 1 << 40;
 
 fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {

@@ -4,7 +4,7 @@ use prep_formats::python::{decimal_digit, trim_number};
 
 pub use prep_formats::python::{is_python_space, python_float, python_repr};
 
-/// Maximum number of digits that Python accepts (`sys.set_int_max_str_digits`).
+/// Maximum number of digits of an integer that Python parses (`sys.set_int_max_str_digits`).
 const MAX_DIGITS: usize = 4_300;
 
 /// Modulus of Python's hash of integers.

@@ -60,7 +60,7 @@ pub struct CompetitionReport {
 pub struct LogPlace {
     /// Id of the log: the first digits of the chain hash after the log's first line.
     pub id: String,
-    /// Number of the line, from 1.
+    /// Line of the log, from 1.
     pub position: u64,
     /// The chain hash after this line: `blake3:` and 64 hex digits. It depends on this line and all earlier lines.
     pub head: String,

@@ -224,8 +224,8 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
     ],
 });
 
-/// Maximum number of pairs of rows. More are an error, because the number of pairs is the product of the numbers of rows
-/// if both tables repeat an identifier.
+/// Maximum number of pairs of rows. More are an error: if an identifier is in a rows of the answers and in b rows of the
+/// submission, these rows form a * b pairs.
 const MAX_PAIRS: usize = 1 << 26;
 
 /// End of a linked list of rows.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 #[derive(Debug, Clone)]
 pub struct CocoBox {
-    /// Number of the box. COCO's tables of matches contain such numbers, and 0 means that there is no match.
+    /// Identifying number of the box. COCO records a match as the number of the matched box, and 0 means no match.
     pub number: u64,
     /// x, y, width, height.
     pub sides: [f64; 4],

@@ -141,7 +141,7 @@ pub fn grade_schema() -> Value {
                             "properties": {
                                 "of": path("The path of a value."),
                                 "each": path("The path of a list, each element of which is a value."),
-                                "unless": { "description": "Values that equal this value, or objects that contain all its members, are left out." },
+                                "unless": { "description": "Leaves out the values that equal the value given here. If it is an object, also leaves out objects that contain all its members." },
                                 "text": path("How a value is printed; `{path}` is replaced by a member of the value."),
                             },
                             "additionalProperties": false,

@@ -250,7 +250,7 @@ impl Positions {
         }
     }
 
-    /// Returns the number of rows to read from the start of a file with `rows` rows.
+    /// Returns how many rows to read from the start of a file with `rows` rows to obtain all graded rows.
     pub fn highest(&self, rows: usize) -> usize {
         match self {
             Positions::First(first) => *first as usize,

@@ -80,13 +80,9 @@ pub fn number(value: CellValue<'_>) -> Option<f64> {
 /// Like [`floats`], but for metrics that use only the order of values. If different integers would become equal as doubles,
 /// all values are replaced with their ranks.
 pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
-    let integer = |value: CellValue<'_>| match value {
-        CellValue::Bool(_) => None,
-        value => value.integer(),
-    };
-    let is_beyond = |value: i128| value.unsigned_abs() > EXACT;
-    let beyond = column.values().filter_map(integer).any(is_beyond);
-    if beyond && let Some(values) = column.values().map(integer).collect::<Option<Vec<i128>>>() {
+    if has_large_integers(column)
+        && let Some(values) = integers(column)
+    {
         let mut sorted = values.clone();
         sorted.sort_unstable();
         sorted.dedup();
@@ -96,6 +92,47 @@ pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
             .collect());
     }
     floats(column)
+}
+
+/// Returns whether a column contains integers that doubles cannot represent exactly.
+pub fn has_large_integers(column: &GradedColumn<'_>) -> bool {
+    let mut integers = column.values().filter_map(integer);
+    integers.any(|value| value.unsigned_abs() > EXACT)
+}
+
+fn integer(value: CellValue<'_>) -> Option<i128> {
+    match value {
+        CellValue::Bool(_) => None,
+        value => value.integer(),
+    }
+}
+
+/// Returns the values of a column of integers. Returns `None` for a column with any other value.
+fn integers(column: &GradedColumn<'_>) -> Option<Vec<i128>> {
+    column.values().map(integer).collect()
+}
+
+/// Like [`subtractable`], but for metrics that use only the differences of the values. If doubles cannot represent the
+/// integers of both columns exactly, returns the exact differences in place of the true values, and zeros in place of the
+/// predictions.
+pub fn differences(
+    truth: &GradedColumn<'_>,
+    predicted: &GradedColumn<'_>,
+) -> Result<(Vec<f64>, Vec<f64>), Refusal> {
+    let both = subtractable(truth, predicted)?;
+    // Only integers can be too large, so usual columns of doubles are not read again.
+    let are_integers = [truth, predicted]
+        .iter()
+        .all(|column| matches!(column.data(), ColumnData::Int64(_) | ColumnData::UInt64(_)));
+    if are_integers
+        && (has_large_integers(truth) || has_large_integers(predicted))
+        && let Some((truth, predicted)) = integers(truth).zip(integers(predicted))
+    {
+        let pairs = truth.iter().zip(&predicted);
+        let exact = pairs.map(|(truth, predicted)| (truth - predicted) as f64);
+        return Ok((exact.collect(), vec![0.0; truth.len()]));
+    }
+    Ok(both)
 }
 
 /// Like [`both_floats`], but for metrics that subtract the values. Two columns of booleans are an error, because NumPy
@@ -124,8 +161,7 @@ pub fn both_floats(
 ) -> Result<(Vec<f64>, Vec<f64>), Refusal> {
     let rows = predicted.len();
     let (predicted, truth) = both(rows, || floats(predicted), || floats(truth));
-    let predicted = predicted?;
-    Ok((truth?, predicted))
+    Ok((truth?, predicted?))
 }
 
 /// Returns the values of a column as doubles, for metrics that accept NaN. A missing cell becomes NaN. A column that is not

@@ -9,7 +9,7 @@
 //! {"rows": 2, "columns": [{"name": "id", "type": "int64"}, {"name": "y", "type": "object", "bytes": 13}]}\n
 //! int64, uint64, float64   8 bytes per cell, little endian
 //! bool                     1 byte per cell
-//! object                   a JSON list of `bytes` bytes
+//! object                   a JSON list, which is `bytes` bytes long
 //! ```
 //!
 //! A cell of an `object` column is null (missing), true, false, a number or a text. A number that JSON cannot represent is a

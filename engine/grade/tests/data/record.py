@@ -162,6 +162,13 @@ with open(f"{out}/metrics.jsonl", "w") as f:
         record(f, metric, table(names, truth), table(names, truth[1:]))
         record(f, metric, table(names, truth), table(names, []))
         record(f, metric, table(names, truth[:1]), table(names, truth[:1]))
+    # Integers that doubles cannot represent exactly, such as times in nanoseconds.
+    for n in (2, 5, 40):
+        for low in (2**60, -(2**61), 2**53 - 3):
+            y, p = draw.integers(low, low + 1000, (2, n))
+            for metric in ("mae", "rmse"):
+                record(f, metric, csv(*y), csv(*p))
+                record(f, metric, csv(*y), csv(*y))
 
 with open(f"{out}/sort.jsonl", "w") as f:
     for n in (1, 2, 16, 17, 18, 60, 400, 1500):
