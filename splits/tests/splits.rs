@@ -199,7 +199,7 @@ fn cuts_equal_recorded_splits() {
     }
 }
 
-/// Sizes of test parts that the benchmark published: the rows of the table, the fraction, and the test rows.
+/// Sizes of published test parts: the number of rows of the table, the fraction, and the number of test rows.
 #[test]
 fn published_test_sizes_are_reproduced() {
     let sizes = [

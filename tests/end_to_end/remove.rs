@@ -37,6 +37,37 @@ fn removing_a_competition_keeps_others() {
     assert_eq!(sandbox.run_and_count_steps(Gallery::ID), 0);
 }
 
+/// Two data directories share one cache. The history of each run states its data directory.
+#[test]
+fn removing_from_a_data_directory_keeps_the_history_of_another() {
+    let sandbox = Harbour::prepared();
+    let other = ["--data-dir", "other"];
+    let run = [
+        "run",
+        Harbour::ID,
+        "--source",
+        "source",
+        "--skip-verification",
+    ];
+    sandbox.prep(&[&run[..], &other].concat()).code(0);
+    fs::remove_dir_all(sandbox.source()).expect("removed");
+    let stay = "stay, because other competitions or data directories use them";
+    for option in ["--dry-run", "--yes"] {
+        let remove = ["remove", Harbour::ID, option];
+        sandbox
+            .prep(&remove)
+            .code(0)
+            .stdout_has(&["\n0 cached results", stay]);
+    }
+    let run = ["run", Harbour::ID, "--no-download", "--json"];
+    let report = sandbox.prep(&[&run[..], &other].concat()).code(0).json();
+    assert_eq!(report["competitions"][0]["steps_run"], 0, "{report}");
+    let remove = ["remove", Harbour::ID, "--yes"];
+    let removed = sandbox.prep(&[&remove[..], &other].concat()).code(0);
+    let kept = ["stay", "\n0 cached results"].map(|text| removed.stdout.contains(text));
+    assert_eq!(kept, [false; 2], "{removed:?}");
+}
+
 /// Returns the sum of the lengths of all files below the directories. Counts a file with several hard links once.
 fn bytes_on_disk(directories: &[PathBuf]) -> u64 {
     let mut files = BTreeMap::new();
@@ -166,5 +197,42 @@ fn a_dry_run_removes_nothing_even_with_yes() {
     let before = sandbox.tree(Harbour::ID);
     let remove = ["remove", Harbour::ID, "--dry-run", "--yes"];
     sandbox.prep(&remove).code(0).stdout_has(&[Harbour::ID]);
+    assert_eq!(sandbox.tree(Harbour::ID), before);
+}
+
+#[test]
+fn files_of_other_programs_stay_until_their_removal_is_requested() {
+    let sandbox = Harbour::prepared();
+    let home = sandbox.data().join(Harbour::ID);
+    for path in ["agent/model.py", "public/notes.txt"] {
+        sandbox.write(&format!("data/harbour/prepared/{path}"), "mine");
+    }
+    // A killed process left this file.
+    sandbox.write("data/harbour/.prep-publish-left", "");
+    for option in ["--dry-run", "--yes"] {
+        let ended = sandbox.prep(&["remove", Harbour::ID, "--json", option]);
+        ended.code(0).stderr_has(&[
+            "stay in the prepared directory: agent/, public/notes.txt",
+            "--remove-unpublished",
+        ]);
+    }
+    assert_eq!(names_in(&home), ["prepared"]);
+    assert_eq!(names_in(&home.join("prepared")), ["agent", "public"]);
+    assert_eq!(names_in(&home.join("prepared/public")), ["notes.txt"]);
+    let remove = ["remove", Harbour::ID, "--yes", "--remove-unpublished"];
+    sandbox.prep(&remove).code(0);
+    assert!(!home.exists());
+}
+
+/// Removing a link does not remove the data of the other data directory.
+#[test]
+fn linked_data_stay() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    fs::create_dir(sandbox.path("other")).unwrap();
+    std::os::unix::fs::symlink("../data/harbour", sandbox.path("other/harbour")).unwrap();
+    let remove = ["remove", Harbour::ID, "--yes", "--data-dir", "other"];
+    sandbox.prep(&remove).code(0);
+    assert_eq!(names_in(&sandbox.path("other")), [""; 0]);
     assert_eq!(sandbox.tree(Harbour::ID), before);
 }

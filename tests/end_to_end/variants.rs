@@ -434,7 +434,7 @@ fn mistakes_outside_the_data_are_reported() {
         std::os::unix::fs::symlink(bundle, target).expect("link");
     }
     run(&sandbox, &ids, "v1");
-    // The answers are JSON lines, but `prep` accepts a valid submission.
+    // Upstream cannot validate submissions here, because the answers are JSON lines. `prep` can.
     let sample = sandbox
         .prepared(answers)
         .join("public/sample_submission.csv");

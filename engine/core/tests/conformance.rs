@@ -22,6 +22,7 @@ use prep_core::{
 enum Copying {
     Correctly,
     DependsOnThreads,
+    /// The output contains the number of earlier runs.
     Counts,
     ForgetsObject,
     LeavesFile,
@@ -71,6 +72,7 @@ impl Step for Copying {
     }
 }
 
+/// Returns the violated guarantee, or an empty text if there is no violation.
 fn guarantee(result: Result<(), Violation>) -> &'static str {
     result.map_or_else(|violation| violation.guarantee, |()| "")
 }

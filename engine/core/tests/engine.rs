@@ -485,7 +485,7 @@ fn panic_fails_only_its_step() {
 }
 
 #[test]
-fn cycles_and_duplicate_names_are_errors() {
+fn duplicate_step_names_in_a_competition_are_errors() {
     let engine = TestEngine::new();
     let chain = engine.chain(["1", "2", "3"], false);
     assert_eq!(chain.graph.len(), 4);

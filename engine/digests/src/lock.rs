@@ -330,8 +330,8 @@ impl Lockfile {
             return;
         }
         let is_better = |old: &String, new: &String| {
-            // Version 1 always recorded the published MD5, without a status. A value without a status is replaced, because
-            // it does not show which bundle was used.
+            // Format version 1 always recorded the published MD5, without a status. A value without a status is replaced,
+            // because it does not show which bundle was used.
             !old.contains(' ') || is_verified(new) && !is_verified(old)
         };
         for fact in [BUNDLE, COMPARABLE] {
@@ -584,7 +584,7 @@ mod tests {
     fn verified_bundle_is_not_replaced_by_an_unverified_one() {
         let mut lock = Lockfile::parse("version 1\na v1 bundle md5:11\n").unwrap();
         let fact = |lock: &Lockfile, fact: &str| lock.find("a", "v1").unwrap().0.get(fact).cloned();
-        // The value of version 1 has no status, so any new value replaces it.
+        // A fact `bundle` in format version 1 has no status, so any new value replaces it.
         let no_trees = LockedDataset::default();
         let other = no_trees
             .clone()

@@ -33,6 +33,8 @@ pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
+    /// The request, a setting or an environment variable is wrong.
+    Usage,
     /// The bundle or a file in it is missing, damaged, or not what the pipeline declares.
     Input,
     /// A check failed, or a published checksum does not match.
@@ -53,6 +55,7 @@ impl Failure {
     /// Returns the name of the kind in diagnostics and JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Failure::Usage => "usage",
             Failure::Input => "input",
             Failure::Check => "check",
             Failure::Pipeline => "pipeline",
@@ -106,7 +109,8 @@ pub fn is_from_system(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || !is_from_decoder
 }
 
-/// Returns whether the system is at fault, for example because the disk is full, permission is denied, or a block is bad.
+/// Returns whether the system is at fault, for example because the disk is full or has bad blocks, or because permission
+/// is denied.
 ///
 /// A missing or truncated file and a closed connection are not faults of the system.
 pub fn is_system_fault(error: &io::Error) -> bool {
@@ -120,7 +124,8 @@ pub fn is_system_fault(error: &io::Error) -> bool {
             | ErrorKind::StaleNetworkFileHandle
             | ErrorKind::FileTooLarge
     );
-    // Bad blocks and too many open files share a kind that has no stable name. Only the system reports this kind.
+    // Bad blocks and too many open files have the same `ErrorKind`, which stable Rust cannot name. Only the system reports
+    // this kind.
     has_kind || error.kind() == io::Error::from_raw_os_error(EIO).kind()
 }
 

@@ -17,7 +17,7 @@ pub fn bytes(bytes: u64) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    // Values from 9.995 and from 99.95 would be rounded to 10.0 and 100, which have one more digit before the point.
+    // With two decimals, 9.995 would become `10.00`, which has four digits. The same applies to 99.95 with one decimal.
     let decimals = match value {
         value if value < 9.995 => 2,
         value if value < 99.95 => 1,

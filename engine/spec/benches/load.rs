@@ -26,7 +26,7 @@ fn main() {
     );
 }
 
-/// Returns the shortest of several measurements, which other load on the machine affects least.
+/// Returns the shortest of `tries` measurements of `work`. Other load on the machine affects the shortest time least.
 fn best_of(tries: usize, mut work: impl FnMut()) -> Duration {
     let times = (0..tries).map(|_| {
         let start = Instant::now();

@@ -190,8 +190,8 @@ fn common_value(earlier: &YamlNode, later: &YamlNode) -> Option<Span> {
 /// corrections.
 const CONTRADICTIONS: [&str; 3] = ["conflicting-keys", "missing-key", "unknown-key"];
 
-/// A place in the base that a correction may contradict: a mapping in which the correction changes a value, or another key
-/// of such a mapping.
+/// A place in the base that may contradict a correction: a mapping in which the correction changes a value, or a key of
+/// such a mapping that the correction does not change.
 struct Inherited<'a> {
     /// The key of the base. The correction does not have this key. `None` for the mapping itself.
     key: Option<&'a MappingEntry>,

@@ -125,7 +125,7 @@ pub struct RemoteFile {
     pub sha256: Option<String>,
     /// The size in bytes that the pipeline states.
     pub size: Option<u64>,
-    /// The path of the same file in the bundle.
+    /// The member of the bundle that is used instead of a download, if the pipeline names one.
     pub member: Option<String>,
 }
 
@@ -181,8 +181,8 @@ pub struct Grade {
 }
 
 impl Grade {
-    /// Returns the position of the value `text` in the section. With `place`, a line and column of `text` (both from 1),
-    /// returns the position of this place.
+    /// Returns the position in the file of the section's value `text`. With `place`, a line and column in `text` (both
+    /// from 1), returns the position of this character instead.
     pub fn locate(
         &self,
         source: &SourceFile,

@@ -272,7 +272,7 @@ pub fn read_pack(file_name: &str, text: &str) -> Result<Pack, Diagnostics> {
     let pack = pack(&mut state, &root);
     match Diagnostics::new(source, state.diagnostics) {
         Some(found) => Err(found),
-        // All required keys exist if there is no diagnostic.
+        // Without diagnostics, all required keys exist, so `pack` is not `None`.
         None => Ok(pack.unwrap_or_default()),
     }
 }

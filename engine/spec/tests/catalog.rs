@@ -1,6 +1,7 @@
 //! The table of all competitions in `docs/pipelines.md` matches the pipelines.
 //!
-//! `UPDATE=1 cargo test -p prep-spec` updates the table, except the column with the lines of the benchmark's Python code.
+//! `UPDATE=1 cargo test -p prep-spec` updates the table, except the column `lines of Python`, which counts the lines of the
+//! benchmark's code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,6 +38,7 @@ fn kinds(pipeline: &Pipeline) -> BTreeSet<&'static str> {
     found
 }
 
+/// Returns the column `lines of Python` of the table: the cell of each competition.
 fn python(page: &str) -> BTreeMap<&str, &str> {
     let rows = page.lines().filter_map(|line| line.strip_prefix("| ["));
     let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());

@@ -166,7 +166,7 @@ fn supported_expressions_are_parsed() {
         let printed = query.tree().to_string();
         assert_eq!(Query::parse(&printed).expect(&printed).key, query.key);
     }
-    // Queries as deep as people write them.
+    // Queries that people write may be nested 12 levels deep.
     for (open, close) in [
         ("(", ")"),
         ("f(", ")"),

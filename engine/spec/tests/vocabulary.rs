@@ -11,7 +11,8 @@ fn vocabulary() -> &'static Vocabulary {
     prep_steps::vocabulary()
 }
 
-/// Returns pipelines in which `KEYS` stands for the keys of one section, each with the path of that section in the schema.
+/// Returns pipelines in which `KEYS` stands for the keys of one section, each with the JSON pointer of that section in the
+/// schema.
 fn places() -> Vec<(String, String)> {
     let mut places = vec![
         (String::new(), "KEYS".to_owned()),
@@ -98,6 +99,7 @@ fn schema() -> Value {
     )
 }
 
+/// Returns the keys that the help for the unknown key in `text` lists.
 fn accepted(text: &str) -> BTreeSet<String> {
     let found = prep_spec::load(vocabulary(), "id", "x.yaml", text, "v1").unwrap_err();
     let unknown = found.iter().find(|one| one.code == "unknown-key");
@@ -122,7 +124,8 @@ fn the_schema_has_the_keys_that_the_parser_accepts() {
         let text = text.replace("KEYS", "qqqqqqqqqqqq: 1");
         assert_eq!(accepted(&text), properties(&schema, pointer), "{pointer}");
     }
-    // All closed objects are checked except four: `grade`, parts of a variant, kinds of `defaults`, and `{ list: NAME }`.
+    // All closed objects (`additionalProperties: false`) are checked except four: `grade`, parts of a variant, kinds of
+    // `defaults`, and `{ list: NAME }`.
     assert_eq!(closed_objects(&schema), places.len() + 4);
 }
 

@@ -58,8 +58,8 @@ pub struct BuildOptions<'a> {
     pub description: &'a str,
     /// Description of the metric, for participants.
     pub metric: Option<String>,
-    /// Facts about submissions, for participants. `None` if the bytes of the description are published and must not change.
-    /// The description then lists neither rules, values and examples of files nor the fields of JSON lines.
+    /// Facts about submissions, for participants. `None` for a built-in competition or a pack, whose description must
+    /// not change. The description then lists neither rules, values and examples of files nor the fields of JSON lines.
     pub submissions: Option<SubmissionFacts>,
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
@@ -422,8 +422,8 @@ impl Builder<'_> {
         let mut inputs = StepInputs::new();
         let mut trees = BTreeSet::new();
         let mut archives = BTreeSet::new();
-        // The key that names the table from which this table copies cells. Copied cells name files in the same
-        // archives.
+        // The key that names the table from which this table copies cells. A copied cell that names a file refers to the
+        // same archives as the original cell.
         let copied_key = match declaration.form.makes {
             Produces::Same(key) | Produces::Parts(key) | Produces::Unpivoted(key) => key,
             _ => "",

@@ -20,7 +20,7 @@ use crate::value::{Opener, Tree, input, single_file};
 const SHOWN_COLUMNS: usize = 24;
 /// Number of lines of the sample submission that are shown, with the header.
 const SHOWN_LINES: usize = 4;
-/// Bytes of the sample submission that are read.
+/// Number of bytes at the beginning of the sample submission that are read.
 const SHOWN_BYTES: usize = 4096;
 /// Number of bytes at the beginning of a JSON lines file that are searched for the end of the first line.
 const FIRST_LINE_BYTES: usize = 1 << 16;
@@ -44,9 +44,10 @@ const LARGER_LABEL: &str = "the larger of the two labels (1, if the labels are 0
 pub struct SubmissionFacts {
     /// Sentences about the rules.
     pub requirements: Vec<String>,
-    /// A sentence about the numbers in a submission. `{label}` stands for the label whose probability they are.
+    /// A sentence about the numbers in a submission. `{label}` stands for the label whose probability these
+    /// numbers are.
     pub meaning: Option<String>,
-    /// The columns with true values, if the section `grade` names them.
+    /// The columns that are graded, if the section `grade` names them. In the answers, they contain the true values.
     pub graded: Vec<String>,
     /// The SQL expressions with which the query of the answers computes graded columns.
     pub computed: BTreeMap<String, String>,
@@ -62,7 +63,7 @@ impl SubmissionFacts {
     }
 }
 
-/// The first rows of a table.
+/// The first rows of a table, or all its rows.
 struct PublicTable<'a> {
     path: &'a str,
     frame: Frame,
@@ -71,7 +72,7 @@ struct PublicTable<'a> {
 
 pub(crate) struct Description {
     pub prose: String,
-    /// Whether `prose` is published unchanged.
+    /// Whether `prose` is already complete, and therefore published unchanged.
     pub is_complete: bool,
     pub metric: Option<String>,
     /// See [`BuildOptions::submissions`](crate::BuildOptions::submissions).
@@ -97,7 +98,7 @@ impl Description {
         if let (Some(facts), false) = (&self.submissions, self.is_complete) {
             params["submissions"] = serde_json::json!(facts);
         }
-        // Without these facts, the text is the same as that of version 1.
+        // Without these facts, the step still writes the same text as its version 1.
         let version = if self.submissions.is_some() { 4 } else { 1 };
         let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
         FunctionStep::new("description", version, params, run)
@@ -134,8 +135,8 @@ impl Description {
         Ok(FileValue::stored(stored).into_value())
     }
 
-    /// Reads those of the `outputs` that are CSV files. Graded columns and identifiers are read entirely. If the bytes of the
-    /// description are published, reads no table.
+    /// Reads those of the `outputs` that are CSV files. Graded columns and identifiers are read entirely. If there are no
+    /// facts about submissions, reads no table.
     fn tables_of<'t>(
         &self,
         context: &Context,
@@ -179,8 +180,8 @@ impl Description {
     }
 
     /// Returns the end of a sentence about a directory: which file belongs to a row of a table, and how many rows have no file.
-    /// `directory` is the path of the tree. Numbers and words may equal names of files by chance, so only identifiers name
-    /// files without their suffix.
+    /// `directory` is the path of the tree. A number or word may equal the name of a file without its suffix by chance.
+    /// Therefore only identifiers are compared with such names.
     fn example(&self, tables: &[PublicTable<'_>], directory: &str, tree: &Tree) -> Option<String> {
         let ids = self.submissions.as_ref().map(|facts| &facts.ids)?;
         ["name", "stem"].into_iter().find_map(|part| {
@@ -193,7 +194,7 @@ impl Description {
                     let cells = texts(&table.frame, column)?;
                     let first = cells.iter().copied().take(COMPARED_ROWS);
                     let first: Vec<&str> = first.filter(is_named).collect();
-                    // Most columns contain no names of files, so the search below is rare.
+                    // `named_file` is slow. Therefore it is called only if most of the first cells are names of files.
                     let is_most = first.len() * 2 > cells.len().min(COMPARED_ROWS);
                     if !is_most || (part == "stem" && !ids.contains(column)) {
                         return None;
@@ -250,12 +251,12 @@ impl Description {
         self.data(tables).flat_map(of_table).collect()
     }
 
-    /// Returns sentences about graded columns with two labels that differ from the public ones, because the query of the
-    /// answers computes them.
+    /// Returns sentences about graded columns with two labels that differ from those in the public tables, because the
+    /// query of the answers computes the labels.
     fn conversions(&self, tables: &[PublicTable<'_>], answers: &PublicTable<'_>) -> Vec<String> {
         let computed = self.submissions.iter().flat_map(|facts| &facts.computed);
         let converted = computed.filter_map(|(name, expression)| {
-            // The values of other columns could reveal the answers.
+            // Columns with more than two values are omitted, because a list of their values could reveal the answers.
             let values = answers.values(name).filter(|values| values.len() == 2)?;
             let mut tables = self.data(tables).filter_map(|table| table.values(name));
             let is_other = |known: Vec<&str>| values.iter().all(|value| !known.contains(value));
@@ -415,7 +416,8 @@ impl Description {
 }
 
 impl PublicTable<'_> {
-    /// Returns the different values of a column, in order, if there are few and short ones, and if the table is read entirely.
+    /// Returns the distinct values of a column, sorted. Returns `None` if the values are many or long, or if the table was not
+    /// read entirely.
     fn values(&self, name: &str) -> Option<Vec<&str>> {
         let values = texts(&self.frame, name).filter(|_| self.is_entire)?;
         let values: BTreeSet<&str> = values.into_iter().collect();

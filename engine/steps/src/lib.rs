@@ -78,8 +78,8 @@ pub use description::SubmissionFacts;
 pub use kinds::{
     ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, LISTING_FILE, MANIFEST_FILE,
     Manifest, ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths,
-    RecordedPipeline, RecordedSource, RememberedOptions, RemovedFiles, Remover, TreeExamination,
-    TreeState, Trial, TrialError, VerifiedTree, Verify, find_damaged, invalidate,
+    RecordedPipeline, RecordedSource, RememberedOptions, RemovedFiles, Remover, TEMP_PREFIX,
+    TreeExamination, TreeState, Trial, TrialError, VerifiedTree, Verify, find_damaged, invalidate,
     is_writer_dependent, record_origin, record_preparation, renew_record, result_of,
     verify_after_restart, vocabulary,
 };

@@ -14,8 +14,8 @@ use crate::keys::{KeyRole, Split, SplitKeys, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// A method of splitting rows, with parameters as in scikit-learn and pandas. The fields have the names of the keys in a
-/// pipeline.
+/// A method of splitting rows, with parameters as in scikit-learn and pandas. The fields have the names that pipelines
+/// use.
 ///
 /// | `method` | supported roles ([`KeyRole`]) | default of `order` |
 /// |---|---|---|

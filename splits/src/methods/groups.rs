@@ -100,7 +100,7 @@ impl Groups {
 
 /// Splits the distinct keys with `train_test_split`. Each row goes to the part of its key.
 ///
-/// Sizes are numbers or fractions of keys. `keys` contains one code per row, see [`Groups`].
+/// A size is a number of keys or a fraction of the keys. `keys` contains one code per row, see [`Groups`].
 ///
 /// # Errors
 /// Same as [`shuffle_split`], and [`SplitError::SparseKeys`].

@@ -13,7 +13,7 @@ use petgraph::visit::EdgeRef;
 use prep_cache::Digest;
 use thiserror::Error;
 
-use crate::{Context, StepError, Value};
+use crate::{Context, Failure, StepError, Value};
 
 /// Identifies a node of one graph.
 pub type NodeId = NodeIndex<u32>;
@@ -250,10 +250,12 @@ pub enum SourceState {
         /// Size of the content in bytes.
         bytes: u64,
     },
-    /// The source cannot be read, or was read and is invalid. It has not changed since, so [`Source::run`] would fail.
+    /// The source cannot be read, or was read and is invalid. It has not changed since, so a run would fail.
     Rejected {
         /// The error.
         message: String,
+        /// The kind of the error.
+        failure: Failure,
     },
     /// The content is not on this machine. [`Source::run`] tries to fetch it.
     Missing,

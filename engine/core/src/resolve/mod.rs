@@ -284,7 +284,7 @@ fn source_state(
             }
         }
         SourceState::Unread { bytes } => stale(Reason::Unread { bytes }),
-        SourceState::Rejected { message } => stale(Reason::Failed { message }),
+        SourceState::Rejected { message, .. } => stale(Reason::Failed { message }),
         SourceState::Missing => stale(Reason::Missing),
     })
 }

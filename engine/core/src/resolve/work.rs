@@ -1,7 +1,7 @@
 //! Determines which nodes have to run. Reads the last runs of steps, which explain why nodes run.
 //!
 //! A stale node runs. A pending node may run. A node with known outputs runs only if an object that it produced is missing
-//! and a node that runs needs this object. Nodes that only pass on the object wait.
+//! and a node that runs needs this object. Nodes that only pass on the object wait for the node that produces it.
 //!
 //! # Last runs
 //!
@@ -277,6 +277,14 @@ impl NodeState {
                 .first()
                 .map_or(Reason::FirstRun, MissingObject::reason),
             NodeState::Current { .. } | NodeState::Pending { .. } => Reason::FirstRun,
+        }
+    }
+
+    /// Returns the key of the results in a sink's target. Returns `None` if the target is not current, or for other nodes.
+    pub(crate) fn target(&self) -> Option<Digest> {
+        match self {
+            NodeState::Current { record } => Some(record.key()),
+            _ => None,
         }
     }
 }

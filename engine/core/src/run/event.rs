@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use prep_cache::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::{Failure, Graph, NodeId, Progress, Reason, RunReport};
@@ -69,6 +70,8 @@ pub enum Event {
         kind: &'static str,
         /// How it ended.
         outcome: StepOutcome,
+        /// The key of the results that the step's target now has, see [`RunReport::targets`].
+        target: Option<Digest>,
     },
 }
 

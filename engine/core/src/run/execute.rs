@@ -137,12 +137,12 @@ impl Task {
         }
     }
 
-    /// Runs the node if it has to run. Before that, sets `to_run` to the node's state. Returns `Ok(None)` if another process
-    /// holds the node's lock.
+    /// Runs the node if it has to run. Before that, sets `state_before` to the node's state. Returns `Ok(None)` if
+    /// another process holds the node's lock.
     fn work(
         self,
         shared: &RunShared,
-        to_run: &mut Option<NodeState>,
+        state_before: &mut Option<NodeState>,
     ) -> Result<Option<NodeResult>, StepError> {
         let state = match self.state.clone() {
             Some(state) if !matches!(state, NodeState::Pending { .. }) => state,
@@ -182,7 +182,7 @@ impl Task {
             _ => None,
         };
         let reason = state.reason();
-        *to_run = Some(state);
+        *state_before = Some(state);
         let lock = match try_lock(shared, self.id, record.as_ref())? {
             NodeLock::Taken(lock) => lock,
             NodeLock::Held(holder) => {
@@ -439,7 +439,7 @@ pub(super) struct NodeQueue {
     /// Ready nodes, in the order in which they became ready.
     ready: Vec<NodeId>,
     blocked: Vec<NodeId>,
-    /// Since when each node has been ready or blocked.
+    /// For each node, when it became ready or was blocked.
     times: HashMap<NodeId, WaitStart>,
 }
 

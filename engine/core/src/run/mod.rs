@@ -63,6 +63,9 @@ pub struct RunOptions {
 pub struct RunReport {
     /// The outcome of each node.
     pub outcomes: HashMap<NodeId, StepOutcome>,
+    /// For each sink that ended without an error: the key of the results that its target had then. Afterwards, another process
+    /// may have changed the target.
+    pub targets: HashMap<NodeId, Digest>,
     /// Digests of all known outputs.
     pub outputs: HashMap<NodeId, BTreeMap<String, Digest>>,
     /// Measurements of the nodes that ran.
@@ -119,6 +122,9 @@ pub fn run(
     let driven = std::thread::scope(|scope| drive(scope, &shared, scheduler));
     let mut scheduler = driven?;
     scheduler.close();
+    let states = scheduler.states.iter();
+    let targets = states.filter_map(|(id, state)| Some((*id, state.target()?)));
+    scheduler.report.targets = targets.collect();
     histories::record(&shared, &mut scheduler);
     Ok(scheduler.report)
 }

@@ -13,7 +13,7 @@ use crate::resolve::missing_output;
 use crate::resolve::work::{MissingObject, NodeState};
 use crate::{Action, Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome, chain};
 
-/// Number of times that a node may lose the same object before it fails.
+/// A node may find the same object damaged or missing this number of times. The next time, the node fails.
 const MAX_LOSSES: usize = 3;
 
 pub(super) struct Scheduler {
@@ -347,6 +347,7 @@ impl Scheduler {
             step: node.name.clone(),
             kind: node.action.kind(),
             outcome: outcome.clone(),
+            target: self.states.get(&id).and_then(NodeState::target),
         });
         self.report.outcomes.insert(id, outcome);
         self.memory_results.retain(|user| user != id);

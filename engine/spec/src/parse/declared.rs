@@ -72,7 +72,7 @@ impl ParseState {
             settings,
         };
         drop_inapplicable(&mut declaration, &defaulted);
-        complete &= self.run_check(&declaration, complete);
+        complete &= self.run_check(&declaration);
         complete.then_some(declaration)
     }
 
@@ -118,22 +118,17 @@ impl ParseState {
             span: node.span,
             settings,
         };
-        self.run_check(&declaration, true).then_some(declaration)
+        self.run_check(&declaration).then_some(declaration)
     }
 
-    /// Reports the findings of the kind's check, and returns whether there are none. `complete` means that the
-    /// declaration has no other errors.
-    fn run_check(&mut self, declaration: &Declaration, complete: bool) -> bool {
-        let Some(check) = declaration.form.check else {
-            return true;
-        };
-        let findings = check(declaration);
-        let sound = findings.is_empty();
-        // Findings are reported even if other errors left the declaration incomplete.
-        if complete || !sound {
-            self.diagnostics.extend(findings);
-        }
-        sound
+    /// Reports the findings of the kind's check, and returns whether there are none. Other errors may have left the
+    /// declaration incomplete.
+    fn run_check(&mut self, declaration: &Declaration) -> bool {
+        let check = declaration.form.check;
+        let findings = check.map_or_else(Vec::new, |check| check(declaration));
+        let is_sound = findings.is_empty();
+        self.diagnostics.extend(findings);
+        is_sound
     }
 
     /// Returns the kind whose first key the mapping has.

@@ -100,7 +100,7 @@ impl ParseState {
         }
         let message = format!("no output creates `{}`", path.value);
         let found = Diagnostic::error("unknown-output", path.span, message);
-        // An output with the same file name is a better suggestion than an output with a similar path.
+        // An output with the requested file name is a better suggestion than an output with a similar path.
         all.retain(|output| output.starts_with(expected_prefix));
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same = all.iter().find(|output| name(output) == name(&path.value));

@@ -129,7 +129,7 @@ impl ParseState {
         })
     }
 
-    /// Reports that `bundle` is missing, if a path is in the bundle or the pipeline has no other source.
+    /// Reports that `bundle` is missing, if a path of the pipeline refers to the bundle, or if there are no other sources.
     fn require_bundle(&mut self, root: &YamlNode, has_no_sources: bool) {
         let start = Span::new(root.span.start, root.span.start);
         let example = || words::PIPELINE.key("bundle").map_or("", |key| key.example);

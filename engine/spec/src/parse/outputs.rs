@@ -105,7 +105,7 @@ impl ParseState {
         copies
     }
 
-    /// Parses a query whose format is determined by the path of the output.
+    /// Parses an output that is only a query. The output's path determines the format.
     fn by_name(&mut self, path: &Spanned<String>, node: &YamlNode) -> Option<Declaration> {
         if let Some(form) = self.vocabulary.by_path(&path.value) {
             return self.by_query(node, form, path);

@@ -81,8 +81,8 @@ impl ParseState {
         Some(SourceLocation::Folder(folder.value))
     }
 
-    /// Returns a URL and its file name. If `named` is true, the pipeline states another name, so the URL may end in an invalid
-    /// file name.
+    /// Returns a URL and its file name. If `named` is true, the key `file` states another file name, so the end of the URL
+    /// may be invalid as a file name.
     fn url(&mut self, node: &YamlNode, named: bool) -> Option<(String, String)> {
         let url = self.text(node, "a URL")?.value;
         match parts(&url) {

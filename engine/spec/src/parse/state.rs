@@ -32,13 +32,14 @@ pub struct ParseState {
     pub defaults: BTreeMap<&'static str, KindDefaults>,
     /// Tables with errors. Errors that follow from these errors are not reported.
     pub unread: BTreeSet<String>,
-    /// The byte offsets of unknown keys that are probably misspelled. The map's key is the start of the mapping, and
-    /// the known key that is suggested. The parser reads the value of the unknown key as the value of this known key.
+    /// The byte offsets of unknown keys that are probably misspelled. The key of this map is a pair: the byte offset of
+    /// the YAML mapping, and the known key that is suggested. The parser reads the value of the unknown key as the value
+    /// of the known key.
     suggested: BTreeMap<(usize, &'static str), usize>,
     /// Paths of outputs with errors. If `grade` names one of them, it is not reported as missing.
     pub unread_outputs: BTreeSet<String>,
-    /// Whether a declaration names fewer tables than it creates. If so, unknown tables are not reported, because their
-    /// names may be those that the declaration lacks.
+    /// Whether a declaration names fewer tables than it creates. If so, unknown tables are not reported, because they
+    /// may be the created tables whose names are missing.
     pub lacks_names: bool,
     /// The number of comparisons that suggestions may still use.
     comparisons_left: Cell<usize>,
@@ -68,7 +69,7 @@ pub struct DeclaredSources {
     pub files: BTreeMap<String, String>,
     /// The names of the sources that were used so far.
     pub used: BTreeSet<String>,
-    /// The position of the first path in the bundle.
+    /// The position of the first path that refers to the bundle.
     pub in_bundle: Option<Span>,
 }
 
@@ -125,8 +126,8 @@ impl ParseState {
         candidates: impl Iterator<Item = &'a str>,
     ) -> Option<&'a str> {
         let left = self.comparisons_left.get();
-        // Takes one name more than the remaining comparisons allow, to detect that there are too many names. If there
-        // are, no comparisons are left afterwards.
+        // Takes one name more than the remaining comparisons allow, to detect that there are too many names. In that
+        // case, `comparisons_left` becomes 0.
         let candidates: Vec<&str> = candidates.take(left + 1).collect();
         let is_affordable = candidates.len() <= left;
         self.comparisons_left

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_below_the_last_directory_without_wildcards() {
+    fn below_removes_the_leading_directories_without_wildcards() {
         for (pattern, path, below) in [
             ("train/*.png", "train/1.png", "1.png"),
             ("train/{case}/*.png", "train/a/1.png", "a/1.png"),

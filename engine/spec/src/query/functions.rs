@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_functions_are_not_aliases() {
+    fn aliases_are_replaced_by_main_names() {
         for pair in ALIASES.split(", ") {
             let (alias, name) = pair.split_once(' ').expect(pair);
             assert_eq!(canonical(alias), name);

@@ -31,7 +31,7 @@ use crate::words::query::{Query, QueryUse};
 pub(crate) use parse::expression;
 pub use walk::Node;
 
-/// The name of the hidden column with a row's number.
+/// The name of the hidden column that contains the number of each row.
 const ROW: &str = "_row";
 
 /// The message about a column with the reserved name.

@@ -41,7 +41,7 @@ pub(super) struct Tokens {
 impl Position {
     pub(crate) const START: Position = Position { line: 1, column: 1 };
 
-    /// Returns line and column, which can be compared. In contrast, `==` is true for any two positions.
+    /// Returns line and column, which can be compared. In contrast, `==` of two `Position`s is always true.
     pub(super) fn pair(self) -> (u32, u32) {
         (self.line, self.column)
     }

@@ -231,7 +231,8 @@ impl QueryTree {
         names.collect()
     }
 
-    /// Returns the named columns of the first SELECT that are not only selected, with their SQL expressions.
+    /// Returns the columns of the first SELECT that have a name and are computed, not only copied. Each comes with its
+    /// SQL expression.
     pub fn computed_items(&self) -> BTreeMap<String, String> {
         let items = self
             .body
@@ -247,7 +248,7 @@ impl QueryTree {
         items.collect()
     }
 
-    /// Returns the names of the columns with which the query computes. Columns that are only selected are left out.
+    /// Returns the names of the columns with which the query computes. Columns that are only copied are left out.
     ///
     /// Returns `None` if the query compares or combines entire rows, as DISTINCT and UNION do.
     pub fn computed_columns<'t>(&'t self) -> Option<BTreeSet<&'t str>> {

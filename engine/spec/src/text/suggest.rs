@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_words_occur_once() {
+    fn words_of_other_tools_occur_once() {
         for (text, count) in [
             (include_str!("synonyms.txt"), SYNONYMS.len()),
             (include_str!("constructs.txt"), CONSTRUCTS.len()),

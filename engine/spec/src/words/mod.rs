@@ -164,7 +164,7 @@ pub enum KeyType {
     FurtherSources,
     /// Lists by name.
     Lists,
-    /// Optional keys of kinds, by the first key of the kind.
+    /// Default values for optional keys of kinds, by the first key of the kind.
     Defaults,
     /// Tables by name.
     Tables,

@@ -404,7 +404,7 @@ impl<'a> TypedArray<'a> {
     }
 }
 
-/// Returns the origins in the first column of a batch. Fails if a row has no origin.
+/// Returns the origins (indices of stored rows) in the first column of a batch. Fails if a row has no origin.
 pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     let origins = batch.column(0).as_primitive::<UInt64Type>();
     if origins.null_count() > 0 {

@@ -134,7 +134,8 @@ fn add(
         let existing = beside.and_then(|tree| tree.find(&path));
         match existing {
             None => files.push_file(&path, file),
-            // Both may contain the same directory, because some competitions publish an archive next to unpacked files.
+            // The archive and the output may contain the same directory, because some competitions publish an archive next
+            // to unpacked files.
             Some(existing) if existing.is_directory() && file.is_directory() => {}
             Some(_) => {
                 let (archive, path) = (archive.to_owned(), path);

@@ -85,7 +85,7 @@ impl FunctionStep {
     ) -> FunctionStep {
         params["sql"] = query.key.clone().into();
         let (session, memory_query, query) = (session.clone(), query.clone(), query.clone());
-        let function = FunctionStep::new(kind, 4, params, move |context, inputs| {
+        let function = FunctionStep::new(kind, 5, params, move |context, inputs| {
             run(QueryRun::new(&session, &query, context, inputs))
         });
         function.memory(move |inputs| query_memory(&memory_query, inputs))
@@ -135,7 +135,7 @@ impl Step for FunctionStep {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        // Short functions do not check for cancellation.
+        // Check for cancellation here, because short functions do not.
         context.check()?;
         (self.run)(context, inputs)
     }

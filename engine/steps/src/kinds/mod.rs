@@ -38,8 +38,8 @@ pub(crate) use publish::Publish;
 pub use publish::{
     ExaminedFiles, FailedRun, HashFiles, LISTING_FILE, MANIFEST_FILE, Manifest, ManifestError,
     PathSummary, PreparationRecord, PublishedOutput, PublishedPaths, RecordedPipeline,
-    RecordedSource, RememberedOptions, RemovedFiles, Remover, TreeExamination, TreeState,
-    VerifiedTree, Verify, find_damaged, invalidate, record_origin, record_preparation,
+    RecordedSource, RememberedOptions, RemovedFiles, Remover, TEMP_PREFIX, TreeExamination,
+    TreeState, VerifiedTree, Verify, find_damaged, invalidate, record_origin, record_preparation,
     renew_record, verify_after_restart,
 };
 pub(crate) use tables::split::SPLIT_OUTPUTS;

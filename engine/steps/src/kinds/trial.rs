@@ -54,7 +54,7 @@ pub struct TrialError {
 pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
     let params = serde_json::json!({ "trial": trial.params, "max_bytes": trial.max_bytes });
     let max_bytes = trial.max_bytes;
-    let function = FunctionStep::new("trial", 1, params, move |context, inputs| {
+    let function = FunctionStep::new("trial", 2, params, move |context, inputs| {
         let [answers, sample] = &inside;
         let answers = content(context, input(inputs, "answers")?, answers.as_deref())?;
         let sample = content(context, input(inputs, "sample")?, sample.as_deref())?;

@@ -204,7 +204,7 @@ impl NamedParts {
         Ok(NamedParts(Some(regex)))
     }
 
-    /// Returns the part of a path that matches the name with this number (from 0). Empty if the path does not match.
+    /// Returns the part of a path that matches the name with the index `number`. Empty if the path does not match.
     pub(super) fn part<'p>(&self, path: &'p str, number: usize) -> &'p str {
         let (_, inner) = split_source(path);
         let found = self

@@ -81,8 +81,8 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Reads the rows with the numbers `rows` in one pass. The numbers need not be sorted. The rows must have at most about
-    /// [`BLOCK_BYTES`] in total.
+    /// Reads the rows with the indices `rows` in one pass. The indices need not be sorted. In total, the rows must have at
+    /// most about [`BLOCK_BYTES`].
     fn read_block(
         &self,
         columns: &[usize],

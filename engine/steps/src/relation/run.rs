@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_estimated_from_bytes() {
+    fn estimated_memory_depends_on_bytes_and_rows() {
         const GB: u64 = 1_000_000_000;
         let by_text = "SELECT * FROM t ORDER BY text";
         let by_id = "SELECT * FROM t ORDER BY id";

@@ -28,7 +28,7 @@ impl SelectedRows {
             .map_or(self.stored, |positions| positions.len())
     }
 
-    /// Returns the numbers of the stored rows at `first..first + len` of the selection.
+    /// Returns the indices of the stored rows at `first..first + len` of the selection.
     pub fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         match &self.positions {
             None => (first..first + len as u64).collect(),
@@ -134,7 +134,7 @@ mod tests {
                 RowSelection::Rows(rows) => rows.to_vec(),
                 RowSelection::All => Vec::new(),
             };
-            // Sometimes read fewer rows than were returned.
+            // Like a caller, sometimes read fewer rows than `next` returned.
             let count = rows.len().min(1 + found.len() % batch);
             stored.read(count);
             found.extend(&rows[..count]);

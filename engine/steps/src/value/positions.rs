@@ -160,7 +160,7 @@ impl RowPositions {
     }
 }
 
-/// Number of items that are sorted or merged between two checks for cancellation.
+/// Length of the sorted parts that [`sorted`] merges, and number of merged items between two checks for cancellation.
 const RUN_LENGTH: usize = 1 << 16;
 
 /// Returns the smallest index for which `is_before` is false, or `count`. `is_before` must be true for all smaller indices,

@@ -210,8 +210,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns at most 77,777 bytes per call, so that calls do not end at the borders of chunks. At the offset `end`,
-    /// returns the result of `then`, which ends, fails or panics.
+    /// A reader that returns at most 77,777 bytes per call, so that calls do not end at the borders of chunks. At the
+    /// offset `end`, calls `then`, which returns the end of the input, fails or panics.
     struct Counting {
         at: usize,
         end: usize,

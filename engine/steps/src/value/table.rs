@@ -49,7 +49,7 @@ pub(crate) struct TableValue {
     /// Columns, and number of stored rows, regardless of the selection.
     pub schema: Schema,
     pub storage: TableStorage,
-    /// Size in bytes of the cells of all stored rows, as text or decoded.
+    /// Size in bytes of the cells of all stored rows: of their text, or of the decoded values, depending on `storage`.
     #[serde(default)]
     bytes: u64,
     /// The selection: positions of the table's rows among the stored rows. `None` for all rows.

@@ -51,10 +51,10 @@ struct SharedState {
     end: u64,
     /// Buffers of chunks that have left the window, for reuse.
     spare: Vec<Vec<u8>>,
-    /// For each reader that uses the window, by number: the offset from which it needs bytes.
+    /// For each reader that uses the window, by the reader's number: the offset from which it needs bytes.
     offsets: BTreeMap<u64, u64>,
     /// The number of the newest reader. Readers are numbered from 1.
-    numbers: u64,
+    last_number: u64,
     /// Number of readers that wait for `moved`.
     waiting: usize,
 }
@@ -78,7 +78,7 @@ impl SharedMember {
                 end: 0,
                 spare: Vec::new(),
                 offsets: BTreeMap::new(),
-                numbers: 0,
+                last_number: 0,
                 waiting: 0,
             }),
             moved: Condvar::new(),
@@ -193,8 +193,8 @@ pub(super) struct SharedReader {
 impl SharedReader {
     pub(super) fn new(shared: Arc<SharedMember>) -> SharedReader {
         let mut state = shared.state();
-        state.numbers += 1;
-        let number = state.numbers;
+        state.last_number += 1;
+        let number = state.last_number;
         if state.start <= MAX_LATE_BYTES {
             state.offsets.insert(number, 0);
         }

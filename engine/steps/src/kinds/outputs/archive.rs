@@ -193,7 +193,7 @@ fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
 }
 
 /// Writes a tree to an archive. If `gaps` is given, leaves gaps for files from compressed archives. The caller then fills
-/// the gaps in a different order.
+/// the gaps in the order of the source archives.
 fn write<W>(
     context: &Context,
     opener: &Opener,

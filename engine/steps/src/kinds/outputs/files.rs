@@ -94,7 +94,7 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
         let normal = paths::normalize(path);
         let path = normal.map_err(|cause| {
             let path = path.to_owned();
-            located(query, Failure::Input, FilesError::Path { path, cause })
+            located(query, Failure::Pipeline, FilesError::Path { path, cause })
         })?;
         rows.push(&path, &trees, (file, query))
     })?;

@@ -191,7 +191,7 @@ impl Redaction<'_> {
             Some(MatlabContainer::Zip) => self.zip(path, depth, input, out),
             Some(MatlabContainer::Tar) => self.tar(path, depth, input, out).map(drop),
             Some(MatlabContainer::GzippedTar) => {
-                // Most of the content is already compressed.
+                // Most of the content is already compressed, so a higher level would save little.
                 let packed = GzEncoder::new(out, Compression::fast());
                 self.tar(path, depth, input, packed)?.finish().map(drop)
             }
@@ -355,7 +355,7 @@ mod tests {
             assert_eq!(error.failure(), Failure::Input, "{name}: {error}");
             let message = prep_core::chain(&error);
             assert!(message.contains(&format!("{name}/0.mat")), "{message}");
-            // The system reports a full disk as a short write.
+            // This writer accepts no bytes, like a file on a full disk.
             let mut full = StepFile([0_u8; 0].as_mut_slice());
             let error = failure(&context, "x", &mut archive.as_slice(), &mut full);
             assert_eq!(error.failure(), Failure::Machine, "{name}: {error}");

@@ -131,6 +131,7 @@ pub(super) fn compare(
         };
         comparison.adopt(&foreign, &mut changes)?;
         comparison.search(Path::new(""), &mut changes)?;
+        changes.write.sort_unstable();
         if !changes.in_the_way.is_empty() {
             let paths = std::mem::take(&mut changes.in_the_way);
             return Err(PublishError::in_the_way(&observed.prepared, paths));
@@ -168,7 +169,6 @@ impl Comparison<'_> {
                 _ => changes.write.push(*index),
             }
         }
-        changes.write.sort_unstable();
         Ok(())
     }
 
@@ -249,6 +249,9 @@ impl Comparison<'_> {
             return Ok(true);
         }
         if is_ours {
+            if self.needs_directory(&inner, changes) {
+                self.rewrite_below(&inner, changes);
+            }
             changes.remove.push(inner);
             return Ok(false);
         }
@@ -257,6 +260,19 @@ impl Comparison<'_> {
             false => changes.unpublished.add(&inner, false),
         }
         Ok(true)
+    }
+
+    /// Writes all new files below `inner`. If `inner` is a link to a directory, unchanged files in this directory are lost when
+    /// the link is removed.
+    fn rewrite_below(&self, inner: &Path, changes: &mut Changes) {
+        for (index, file) in (0..).zip(self.desired.files()) {
+            let kept = changes.kept.get_mut(file.index());
+            if Path::new(file.path()).starts_with(inner)
+                && kept.is_some_and(|kept| kept.take().is_some())
+            {
+                changes.write.push(index);
+            }
+        }
     }
 
     /// Returns whether a new file needs the directory `inner`.

@@ -315,8 +315,9 @@ impl UnpublishedSearch<'_> {
 
 /// The paths that a publication wrote.
 pub struct PublishedPaths {
-    listing: PublishedListing,
-    manifest: Manifest,
+    pub(super) listing: PublishedListing,
+    /// `None` if the manifest is missing or damaged.
+    pub(super) manifest: Option<Manifest>,
 }
 
 impl PublishedPaths {
@@ -327,8 +328,23 @@ impl PublishedPaths {
     pub fn new(data_dir: &Path, manifest: Manifest) -> Result<PublishedPaths, ManifestError> {
         Ok(PublishedPaths {
             listing: PublishedListing::read(&data_dir.join(&manifest.competition))?,
-            manifest,
+            manifest: Some(manifest),
         })
+    }
+
+    /// Returns whether no run has published other files in the meantime.
+    ///
+    /// # Errors
+    /// Returns an error if the system cannot read the manifest or the listing.
+    pub fn is_current(&self, data_dir: &Path) -> Result<bool, ManifestError> {
+        let Some(earlier) = &self.manifest else {
+            return Ok(false);
+        };
+        let now = Manifest::read(data_dir, &earlier.competition)?;
+        let now =
+            now.filter(|now| now.complete && now.key == earlier.key && now.trees == earlier.trees);
+        let listing = PublishedListing::read(&data_dir.join(&earlier.competition))?;
+        Ok(now.is_some() && listing == self.listing)
     }
 
     /// Returns whether a publication wrote the file `path` (`public/train.csv`).
@@ -338,6 +354,7 @@ impl PublishedPaths {
 
     /// Returns whether a publication created the directory `path` (`public/images`).
     pub fn has_directory(&self, path: &str) -> bool {
-        self.manifest.directories().contains(path) || self.listing.has_below(path)
+        let manifest = self.manifest.as_ref();
+        manifest.is_some_and(|one| one.has_directory(path)) || self.listing.has_below(path)
     }
 }

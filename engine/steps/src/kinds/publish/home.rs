@@ -13,7 +13,7 @@ use crate::limits::FileError;
 use crate::value::ContentError;
 
 /// Prefix of temporary files and directories. Each publication deletes them, so other programs must not use this prefix.
-pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
+pub const TEMP_PREFIX: &str = ".prep-publish-";
 
 /// The only published file that users may modify. Therefore it is writable, and never a hard link to the cache.
 pub(super) const USER_FILE: &str = "public/description.md";
@@ -150,7 +150,8 @@ impl PathSummary {
     }
 
     /// Returns the union with a disjoint set.
-    pub(super) fn with(mut self, other: &PathSummary) -> PathSummary {
+    #[must_use]
+    pub fn with(mut self, other: &PathSummary) -> PathSummary {
         self.count += other.count;
         self.paths.extend(other.paths.iter().cloned());
         while self.paths.len() > MAX_RECORDED_PATHS {

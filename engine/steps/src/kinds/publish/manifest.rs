@@ -179,6 +179,10 @@ impl Manifest {
         directories.collect()
     }
 
+    pub(super) fn has_directory(&self, path: &str) -> bool {
+        self.directories.iter().any(|stamp| stamp.path == path)
+    }
+
     /// Records that the files of the tree are known to be on disk.
     pub(super) fn into_durable(self) -> Manifest {
         Manifest {
@@ -255,12 +259,23 @@ impl Manifest {
     }
 
     /// Returns the manifest of a complete publication, with the current times of its directories and files.
-    pub(super) fn complete(publish: &Publish, key: Digest, tree: PublishedTree<'_>) -> Manifest {
+    ///
+    /// # Errors
+    /// Returns an error if an output is missing.
+    pub(super) fn complete(
+        publish: &Publish,
+        key: Digest,
+        tree: PublishedTree<'_>,
+    ) -> Result<Manifest, ManifestError> {
         let (prepared, began) = (tree.prepared, tree.began);
         let singles = tree.outputs.iter();
         let singles = singles.filter(|output| !output.path.ends_with('/'));
-        let singles = singles.filter_map(|output| PathStamp::of(prepared, &output.path, false));
-        let singles = singles.collect();
+        let singles = singles.map(|output| {
+            let (path, missing) = (prepared.join(&output.path), io::ErrorKind::NotFound);
+            let stamp = PathStamp::of(prepared, &output.path, false);
+            stamp.ok_or_else(|| ManifestError::io("find", &path)(missing.into()))
+        });
+        let singles = singles.collect::<Result<_, _>>()?;
         let manifest = Manifest {
             complete: true,
             files: tree.outputs.iter().map(|output| output.files).sum(),
@@ -277,7 +292,7 @@ impl Manifest {
             unpublished: tree.unpublished,
             ..Manifest::empty(publish, key)
         };
-        manifest.stamped(prepared, began)
+        Ok(manifest.stamped(prepared, began))
     }
 
     fn empty(publish: &Publish, key: Digest) -> Manifest {

@@ -41,7 +41,7 @@ use prep_digests::{LockedDataset, Trees};
 use thiserror::Error;
 
 pub use examine::{ExaminedFiles, HashFiles, PublishedPaths, TreeExamination, TreeState};
-pub use home::{ManifestError, PathSummary};
+pub use home::{ManifestError, PathSummary, TEMP_PREFIX};
 pub use listing::LISTING_FILE;
 pub use manifest::{MANIFEST_FILE, Manifest, PublishedOutput, renew_record};
 pub use preparation::{

@@ -56,10 +56,11 @@ impl Publication<'_> {
             began: observed.began,
         };
         let manifest = Manifest::complete(self.publish, *self.key, tree);
-        manifest.write(self.home).map_err(StepError::machine)
+        let written = manifest.and_then(|manifest| manifest.write(self.home));
+        written.map_err(StepError::machine)
     }
 
-    /// Returns the boot in which the files were written. `None` if they are known to be on disk.
+    /// Returns the id of the boot in which the files were written. `None` if they are known to be on disk.
     fn boot(&self) -> Option<String> {
         match &self.observed.manifest {
             Some(earlier) if self.changes.write.is_empty() && self.observed.is_durable => {
@@ -92,7 +93,7 @@ pub fn record_origin(
     key: &Digest,
     origin: DataOrigin,
 ) -> Result<(), StepError> {
-    update(data_dir, competition, Some(key), |manifest| {
+    update(data_dir, competition, key, |manifest| {
         let origin = match &manifest.origin {
             Some(before) => origin.or(before),
             None => origin,
@@ -107,7 +108,7 @@ pub fn record_origin(
 pub fn record_preparation(
     data_dir: &Path,
     competition: &str,
-    key: Option<&Digest>,
+    key: &Digest,
     change: impl FnOnce(Option<PreparationRecord>) -> PreparationRecord,
 ) -> Result<(), StepError> {
     update(data_dir, competition, key, |manifest| {
@@ -115,12 +116,11 @@ pub fn record_preparation(
     })
 }
 
-/// Changes the manifest of a complete tree. Does nothing if another process is publishing. If `key` is given, also does
-/// nothing if the tree has a different key.
+/// Changes the manifest of a complete tree. Does nothing if another process is publishing, or if the tree has a different key.
 fn update(
     data_dir: &Path,
     competition: &str,
-    key: Option<&Digest>,
+    key: &Digest,
     change: impl FnOnce(&mut Manifest),
 ) -> Result<(), StepError> {
     let home = data_dir.join(competition);
@@ -128,7 +128,7 @@ fn update(
         return Ok(());
     };
     let manifest = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
-    let is_same = |one: &Manifest| one.complete && key.is_none_or(|key| one.key == *key);
+    let is_same = |one: &Manifest| one.complete && one.key == *key;
     let Some(mut manifest) = manifest.filter(is_same) else {
         return Ok(());
     };

@@ -9,9 +9,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::home::{ManifestError, lock_file};
-use super::listing::LISTING_FILE;
-use super::manifest::MANIFEST_FILE;
+use super::examine::PublishedPaths;
+use super::home::{ManifestError, PathSummary, TEMP_PREFIX, lock_file};
+use super::listing::{LISTING_FILE, PublishedListing};
+use super::manifest::{MANIFEST_FILE, Manifest};
 use super::preparation::FAILED_FILE;
 
 /// The files that a [`Remover`] removed, or in a dry run would remove.
@@ -70,11 +71,20 @@ impl Remover {
     /// If a file cannot be examined or removed.
     pub fn remove(&mut self, path: &Path, removed: &mut RemovedFiles) -> Result<(), ManifestError> {
         self.count(path, removed)?;
-        self.delete(path)
+        let deleted = match path.symlink_metadata() {
+            _ if self.is_dry_run => Ok(()),
+            Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+            _ => fs::remove_file(path),
+        };
+        match deleted {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            deleted => deleted.map_err(ManifestError::io("remove", path)),
+        }
     }
 
-    /// Removes the prepared directory, the manifest and the listing of a competition. Returns `None` if another process is
-    /// publishing.
+    /// Removes the published files, the manifest and the listing of a competition, and temporary files that killed processes
+    /// left. Also returns the files of other programs in the prepared directory. They are removed only if `with_unpublished`
+    /// is true, and are then not returned. Returns `None` if another process is publishing.
     ///
     /// # Errors
     /// If a file cannot be examined or removed.
@@ -82,39 +92,86 @@ impl Remover {
         &mut self,
         data_dir: &Path,
         competition: &str,
-    ) -> Result<Option<RemovedFiles>, ManifestError> {
+        with_unpublished: bool,
+    ) -> Result<Option<(RemovedFiles, PathSummary)>, ManifestError> {
         let home = data_dir.join(competition);
-        let mut removed = RemovedFiles::default();
+        let (mut removed, mut kept) = (RemovedFiles::default(), PathSummary::default());
+        if !home.is_dir() {
+            return Ok(Some((removed, kept)));
+        }
         let lock = lock_file(&home);
-        // Without the manifest, the other files are not treated as prepared, even if their removal fails.
-        let names = [MANIFEST_FILE, "prepared", LISTING_FILE, FAILED_FILE];
-        let paths = names.map(|name| home.join(name));
-        for path in paths.iter().chain([&lock]) {
-            self.count(path, &mut removed)?;
-        }
-        if self.is_dry_run || !home.is_dir() {
-            return Ok(Some(removed));
-        }
-        let Some(_guard) = prep_cache::try_lock_at(&lock)? else {
-            return Ok(None);
+        let _guard = match self.is_dry_run {
+            true => None,
+            false => match prep_cache::try_lock_at(&lock)? {
+                None => return Ok(None),
+                guard => guard,
+            },
         };
-        // The lock file can be deleted, too: processes that wait for the lock notice that its file is gone.
-        for path in paths.iter().chain([&lock]) {
-            self.delete(path)?;
+        let prepared = home.join("prepared");
+        let is_directory = prepared.is_dir() && !prepared.is_symlink();
+        let published = match is_directory && !with_unpublished {
+            true => Some(PublishedPaths {
+                listing: PublishedListing::read(&home)?,
+                manifest: Manifest::read(data_dir, competition)?,
+            }),
+            false => None,
+        };
+        // The manifest is removed first: without it, the remaining files are not treated as prepared, even if a later removal
+        // fails.
+        self.remove(&home.join(MANIFEST_FILE), &mut removed)?;
+        match published {
+            None => self.remove(&prepared, &mut removed)?,
+            Some(published) => {
+                let found = (&mut removed, &mut kept);
+                self.remove_below(&prepared, Path::new(""), &published, found)?;
+            }
         }
-        Ok(Some(removed))
+        let failed = ManifestError::io("examine", &home);
+        for entry in home.read_dir().map_err(&failed)? {
+            let name = entry.map_err(&failed)?.file_name();
+            let is_ours = [LISTING_FILE, FAILED_FILE].iter().any(|own| name == *own);
+            if is_ours || name.to_string_lossy().starts_with(TEMP_PREFIX) {
+                self.remove(&home.join(name), &mut removed)?;
+            }
+        }
+        if !self.is_dry_run {
+            // Processes that wait for the lock notice that its file is gone.
+            let _ = fs::remove_file(&lock);
+        }
+        Ok(Some((removed, kept)))
     }
 
-    fn delete(&self, path: &Path) -> Result<(), ManifestError> {
-        let removed = match path.symlink_metadata() {
-            _ if self.is_dry_run => Ok(()),
-            Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-            _ => fs::remove_file(path),
-        };
-        match removed {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(ManifestError::io("remove", path)),
+    /// Removes the published files and directories below the directory `inner` of `prepared`, and `inner` itself if it is then
+    /// empty. Removes links to published directories, but not the linked files. Adds all other files to `kept`.
+    fn remove_below(
+        &mut self,
+        prepared: &Path,
+        inner: &Path,
+        published: &PublishedPaths,
+        (removed, kept): (&mut RemovedFiles, &mut PathSummary),
+    ) -> Result<(), ManifestError> {
+        let path = prepared.join(inner);
+        let failed = ManifestError::io("examine", &path);
+        for entry in path.read_dir().map_err(&failed)? {
+            let entry = entry.map_err(&failed)?;
+            let kind = entry.file_type().map_err(&failed)?;
+            let inner = inner.join(entry.file_name());
+            let is_published = inner.to_str().is_some_and(|name| {
+                published.has_file(name) || !kind.is_file() && published.has_directory(name)
+            });
+            match is_published {
+                false => kept.add(&inner, kind.is_dir()),
+                true if kind.is_dir() => {
+                    self.remove_below(prepared, &inner, published, (removed, kept))?;
+                }
+                true => self.remove(&entry.path(), removed)?,
+            }
         }
+        if !self.is_dry_run {
+            // Fails if other files stay.
+            let _ = fs::remove_dir(&path);
+        }
+        Ok(())
     }
 
     fn count(&mut self, path: &Path, removed: &mut RemovedFiles) -> Result<(), ManifestError> {

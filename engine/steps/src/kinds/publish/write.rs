@@ -151,7 +151,8 @@ impl Publication<'_> {
             let old = old
                 .find(file.path())
                 .filter(|listed| listed.is_trusted() && listed.bytes == file.bytes());
-            if let Some(listed) = old {
+            // The file is missing if it was behind a link to a directory, and this publication removed the link.
+            if let Some(listed) = old.filter(|_| target.exists()) {
                 if written.sha256().is_none() {
                     let read = digest_of_file(&temporary);
                     written.set_sha256(read.map_err(PublishError::io("read", &temporary))?.0);
@@ -226,7 +227,7 @@ pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), Ste
     Ok(())
 }
 
-/// Removes a file or directory. It may contain millions of files.
+/// Removes a file or directory. Checks for cancellation, because a directory may contain millions of files.
 fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
     context.check()?;
     let failed = PublishError::io("clean up", path);
@@ -259,7 +260,7 @@ fn make_directories(root: &Path, changes: &Changes) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Writes the new file that has this index in the tree. Returns its metadata.
+/// Writes a new file and returns its metadata. The first argument is the index of the file in the tree.
 type WriteFn<'a> = &'a (
         dyn Fn(u32, &TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
             + Sync
@@ -298,7 +299,8 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes a file and returns its metadata. The SHA-256 of a cached object is missing, because its bytes are not read.
+    /// Writes a file and returns its metadata. If the content is a cached object, the metadata contain no SHA-256, because
+    /// the bytes are not read.
     fn write_new(
         &mut self,
         publication: &Publication<'_>,

@@ -368,7 +368,7 @@ impl NumericInput {
 
 /// Returns `None` if the number has a fraction or exceeds 64 bits.
 fn integer_of(number: f64) -> Option<i64> {
-    // Both bounds are exact doubles. The upper one is the largest integer plus one.
+    // Both bounds are exact doubles. The upper one is `i64::MAX` plus one.
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
     let is_integer = number.fract() == 0.0 && (-BOUND..BOUND).contains(&number);
     is_integer.then_some(number as i64)

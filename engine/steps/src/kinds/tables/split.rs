@@ -331,10 +331,11 @@ fn key_of(error: &SplitError) -> Subject {
 
 /// Adds the location of the size to an error of a split.
 fn size_error(error: SplitError) -> StepError {
-    error_at(Failure::Input, key_of(&error), error)
+    error_at(Failure::Pipeline, key_of(&error), error)
 }
 
-/// Adds the location to an error of a split. Replaces the number of a group or class by its value.
+/// Adds the location to an error of a split. Replaces the number that stands for a group or class by
+/// the value of the column.
 fn key_error(
     error: SplitError,
     table: Arc<dyn Relation>,
@@ -366,7 +367,7 @@ fn key_error(
         }),
         other if role == KeyRole::Groups => {
             let help = "with `groups`, sizes count groups, not rows".to_owned();
-            return error_at_with_help(Failure::Input, key_of(&other), other, Some(help));
+            return error_at_with_help(Failure::Pipeline, key_of(&other), other, Some(help));
         }
         other => return size_error(other),
     };

@@ -16,7 +16,7 @@ pub(super) struct ListingEntry<'a> {
     pub name: &'a str,
 }
 
-/// Bytes of a zip member's local header without name and extra fields.
+/// Length in bytes of a zip member's local header without name and extra fields.
 const ZIP_RECORD_BYTES: u64 = 30;
 
 /// A chunk contains at most this number of files.
@@ -50,7 +50,7 @@ pub(super) struct Chunk {
     /// For each member, its name without this suffix.
     fronts: TextColumn,
     /// Total length of the paths and names so far.
-    text: usize,
+    text_bytes: usize,
     /// Base of the previous file. The next one is encoded relative to it.
     base: u32,
     /// End of the previous file's bytes in its base.
@@ -111,7 +111,7 @@ impl Chunk {
     }
 
     pub fn is_full(&self) -> bool {
-        self.kinds.len() >= MAX_FILES || self.text >= CHUNK_TEXT_BYTES
+        self.kinds.len() >= MAX_FILES || self.text_bytes >= CHUNK_TEXT_BYTES
     }
 
     pub fn push(&mut self, entry: &ListingEntry<'_>) {
@@ -122,7 +122,7 @@ impl Chunk {
         } = entry;
         self.kinds.push(location.kind as u8);
         self.paths.push(path.as_bytes());
-        self.text += path.len();
+        self.text_bytes += path.len();
         if location.kind == FileKind::Directory {
             return;
         }
@@ -155,7 +155,7 @@ impl Chunk {
         };
         self.ends.push(end as u64);
         self.fronts.push(front.as_bytes());
-        self.text += name.len();
+        self.text_bytes += name.len();
     }
 
     pub fn write(&mut self, writer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
@@ -172,7 +172,7 @@ impl Chunk {
         self.fronts.write(writer, out)?;
         self.kinds.clear();
         self.crcs.clear();
-        self.text = 0;
+        self.text_bytes = 0;
         Ok(())
     }
 
@@ -198,7 +198,7 @@ impl Chunk {
         input.plain(4 * crcs, &mut self.crcs)?;
         self.ends.read(input, members)?;
         self.fronts.read(input, members, MAX_CHUNK_TEXT_BYTES)?;
-        self.text = 0;
+        self.text_bytes = 0;
         self.crcs_taken = 0;
         Ok(())
     }
@@ -207,9 +207,9 @@ impl Chunk {
     pub fn take(&mut self, file: usize, tree: &mut Tree) -> Option<()> {
         let kind = FileKind::from_number(*self.kinds.get(file)?)?;
         let path = std::str::from_utf8(self.paths.take()?).ok()?;
-        self.text += path.len();
+        self.text_bytes += path.len();
         let before = tree.len().checked_sub(1);
-        if self.text > MAX_CHUNK_TEXT_BYTES
+        if self.text_bytes > MAX_CHUNK_TEXT_BYTES
             || before.is_some_and(|before| tree.paths.get(before) >= path)
         {
             return None;
@@ -244,8 +244,8 @@ impl Chunk {
             let end = path.get(from as usize..)?;
             let front = std::str::from_utf8(self.fronts.take()?).ok()?;
             let name = front.len() + end.len();
-            self.text += name;
-            if self.text > MAX_CHUNK_TEXT_BYTES {
+            self.text_bytes += name;
+            if self.text_bytes > MAX_CHUNK_TEXT_BYTES {
                 return None;
             }
             location.name = if front.is_empty() {

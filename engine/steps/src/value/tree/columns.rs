@@ -315,7 +315,7 @@ mod texts_tests {
 
     proptest! {
         #[test]
-        fn shared_prefixes_are_found(a in "[ab]{0,3}", b in "[ab]{0,3}", same in "[ab]{0,40}") {
+        fn shared_prefixes_and_suffixes_are_found(a in "[ab]{0,3}", b in "[ab]{0,3}", same in "[ab]{0,40}") {
             let start = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
             let reversed = |text: &str| text.chars().rev().collect::<String>();
             let (x, y) = (format!("{same}{a}"), format!("{same}{b}"));

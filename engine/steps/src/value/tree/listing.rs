@@ -283,9 +283,9 @@ mod tests {
         assert!(damaged, "{found:?}");
     }
 
-    /// Returns a listing of one chunk. The numbers of files in the listing and in the chunk may be wrong. `starts`
-    /// contains the length of the prefix that each path shares with the previous path. `lengths` and `middles` describe
-    /// the rest of each path.
+    /// Returns a listing of one chunk. `files` and `chunk` are the numbers of files that the listing and the chunk declare.
+    /// Both may be wrong. `starts` contains the length of the prefix that each path shares with the previous path.
+    /// `lengths` and `middles` describe the rest of each path.
     fn forged_listing(
         files: u64,
         chunk: u64,

@@ -513,7 +513,7 @@ impl BaseNumbers {
     }
 }
 
-/// Returns the position in `path` from which on `path` equals `name`, if `name` is a suffix of `path`.
+/// If `path` ends with `name`, returns the position at which `name` starts.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;

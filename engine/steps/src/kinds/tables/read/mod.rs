@@ -305,6 +305,8 @@ enum ReadError {
         column: String,
         found: Vec<String>,
     },
+    #[error("`{path}` has several columns `{column}`")]
+    RepeatedColumn { path: String, column: String },
     #[error("`{path}`: column `{column}` is declared {declared}, but the file contains {found}")]
     OtherType {
         path: String,
@@ -346,6 +348,7 @@ impl ReadError {
     /// Adds the location of the declared column to the error.
     fn error_at(self, read: &ReadSpec) -> StepError {
         let (ReadError::NoColumn { column, .. }
+        | ReadError::RepeatedColumn { column, .. }
         | ReadError::OtherType { column, .. }
         | ReadError::OtherCell { column, .. }
         | ReadError::NoMember { column, .. }
@@ -438,6 +441,12 @@ fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, 
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;
     let path = &read.path;
+    let mut names = BTreeSet::new();
+    let mut columns = schema.columns.iter().map(|column| &column.name);
+    if let Some(name) = columns.find(|name| !names.insert(*name)) {
+        let (path, column) = (path.clone(), name.clone());
+        return Err(ReadError::RepeatedColumn { path, column });
+    }
     for column in &read.columns {
         let name = &column.name.value;
         let Some(index) = schema.position(name) else {

@@ -227,8 +227,8 @@ impl CutColumn {
         Ok(Ranks { ranks, from })
     }
 
-    /// Compares the form of `from` with the form of the values. Does nothing unless `from` and all values are strings,
-    /// and `from` or all values begin with a digit.
+    /// Compares the form of `from` with the form of the values, see [`form_of`]. Does nothing unless `from` and all values
+    /// are strings, and `from` or all values begin with a digit.
     ///
     /// Fails if the form of `from` is not the start of the form of any value. For example, `2024-11-1` is not in
     /// chronological order with strings such as `2024-11-01`. Also fails if the values are dates, and `from` has their
@@ -356,11 +356,19 @@ impl CutColumn {
 }
 
 fn fault(key: &'static str, error: CutError) -> StepError {
-    error_at(Failure::Input, Subject::Key(key), error)
+    error_at(failure(key), Subject::Key(key), error)
 }
 
 fn fault_with_help(key: &'static str, error: CutError, help: String) -> StepError {
-    error_at_with_help(Failure::Input, Subject::Key(key), error, Some(help))
+    error_at_with_help(failure(key), Subject::Key(key), error, Some(help))
+}
+
+/// Returns whether the pipeline or the table has to be corrected if the value of a key does not fit the table.
+fn failure(key: &str) -> Failure {
+    match key {
+        "from" | "ties" => Failure::Pipeline,
+        _ => Failure::Input,
+    }
 }
 
 const TIME: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);

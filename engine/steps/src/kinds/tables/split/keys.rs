@@ -88,7 +88,7 @@ pub(super) fn codes(
     if role.is_sorted() {
         let positions = keys.sorted(&data_type).map_err(|key| {
             let row = codes.iter().position(|code| *code == key).unwrap_or(0) + 1;
-            let value = keys.names.get(key as usize).cloned().unwrap_or_default();
+            let value = keys.values.get(key as usize).cloned().unwrap_or_default();
             let error = KeyError::NotFinite {
                 column: column.to_owned(),
                 value: value.into(),
@@ -128,26 +128,26 @@ pub(super) fn value(
     Ok("missing".to_owned())
 }
 
-/// The distinct values so far, in order of first appearance.
+/// The distinct values so far, numbered in order of first appearance.
 #[derive(Default)]
 struct KeyNumbers {
     /// Whether the values are texts of doubles.
     is_floating: bool,
     numbers: HashMap<Box<str>, u32>,
     /// The values by their number. The missing value is an empty string.
-    names: Vec<Box<str>>,
-    /// Number of the missing value, if any.
+    values: Vec<Box<str>>,
+    /// The number assigned to the missing value, if any.
     missing: Option<u32>,
 }
 
 impl KeyNumbers {
     /// Returns the number of a value. A new value gets the next number.
     fn number(&mut self, key: Option<&str>) -> u32 {
-        let next = self.names.len() as u32;
+        let next = self.values.len() as u32;
         let Some(key) = key else {
             let number = *self.missing.get_or_insert(next);
             if number == next {
-                self.names.push("".into());
+                self.values.push("".into());
             }
             return number;
         };
@@ -160,26 +160,26 @@ impl KeyNumbers {
             return *number;
         }
         self.numbers.insert(key.into(), next);
-        self.names.push(key.into());
+        self.values.push(key.into());
         next
     }
 
     /// Returns the position of each distinct value in sorted order. If a value is NaN or infinite, fails with the number
     /// assigned to this value.
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
-        let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
-        let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
+        let mut order: Vec<u32> = (0..self.values.len() as u32).collect();
+        let text = |key: &u32| self.values.get(*key as usize).map_or("", |value| &**value);
         if data_type.is_integer() {
-            order.sort_by_key(|key| name(key).parse::<i128>().unwrap_or_default());
+            order.sort_by_key(|key| text(key).parse::<i128>().unwrap_or_default());
         } else if data_type.is_floating() {
-            let value = |key: &u32| name(key).parse::<f64>().unwrap_or(f64::NAN);
+            let value = |key: &u32| text(key).parse::<f64>().unwrap_or(f64::NAN);
             if let Some(key) = order.iter().find(|key| !value(key).is_finite()) {
                 return Err(*key);
             }
             order.sort_by(|a, b| value(a).partial_cmp(&value(b)).unwrap_or(Ordering::Equal));
         } else {
             // This sorts `False` before `True`.
-            order.sort_by(|a, b| name(a).cmp(name(b)));
+            order.sort_by(|a, b| text(a).cmp(text(b)));
         }
         let mut positions = vec![0; order.len()];
         for (position, key) in (0u32..).zip(&order) {
