@@ -295,8 +295,7 @@ impl fmt::Display for Server {
 pub(crate) const CORRECT_ENDPOINT: &str =
     "unset KAGGLE_API_ENDPOINT, or set it to the https URL of a server with Kaggle's API";
 
-pub(crate) const CHECK_NETWORK: &str =
-    "check the network connection and the address; this host has not answered yet";
+pub(crate) const CHECK_NETWORK: &str = "check the network connection and the address";
 
 const TOKEN_PAGE: &str = "https://www.kaggle.com/settings/api";
 
@@ -470,11 +469,11 @@ impl FetchError {
             | FetchError::Io { .. }
             | FetchError::Disk { .. }
             | FetchError::Setup { .. }
-            | FetchError::Endpoint { .. }
             | FetchError::Certificates { .. }
-            | FetchError::CertificateFile { .. }
-            | FetchError::ProxyAddress { .. }
             | FetchError::Store(_) => Failure::Machine,
+            FetchError::Endpoint { .. }
+            | FetchError::CertificateFile { .. }
+            | FetchError::ProxyAddress { .. } => Failure::Usage,
             FetchError::GaveUp { .. }
             | FetchError::NoConnection(_)
             | FetchError::Quota { .. }
@@ -607,10 +606,10 @@ impl Trouble {
 
 /// Returns the first cause of a transport error. The errors above it describe the HTTP library, and the URL of a request,
 /// which may contain a signature.
-pub(crate) fn transport_cause(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let cause = prep_core::causes(&error).last();
-    let message = cause.map(ToString::to_string).unwrap_or_default();
+pub(crate) fn transport_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let library = prep_core::causes(error).find(|one| one.is::<reqwest::Error>());
+    let cause = library.and_then(|error| prep_core::causes(error).skip(1).last());
+    let message = cause.map_or_else(|| "unknown error".to_owned(), ToString::to_string);
     let (words, _) = message.split_once(" (os error ").unwrap_or((&message, ""));
     words.to_owned()
 }

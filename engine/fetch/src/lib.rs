@@ -87,7 +87,9 @@ pub use network::{LazyNetwork, Network};
 pub use options::{Clock, DownloadOptions, ENDPOINT, WaitReport, Watcher};
 pub use prep_cache::free_space;
 pub use wire::calls::{Protocol, check_endpoint};
-pub use wire::connect::{CertificateFault, ConnectionFault, NoConnection};
+pub use wire::connect::{
+    CertificateFault, ConnectionFault, NetworkVariables, NoConnection, is_connecting,
+};
 pub use wire::proxy::{Proxies, Proxy, ProxyRefusal};
 pub use wire::queries::{Account, DataFile, DataSummary};
 pub use wire::shared::CertificateVariable;

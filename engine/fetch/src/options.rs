@@ -8,8 +8,7 @@ use prep_core::units;
 
 use crate::error::Trouble;
 use crate::wire::calls::Protocol;
-use crate::wire::proxy::Proxies;
-use crate::wire::shared::CertificateVariable;
+use crate::wire::connect::NetworkVariables;
 
 /// Limits and timeouts of all downloads of a process.
 #[derive(Clone)]
@@ -41,10 +40,8 @@ pub struct DownloadOptions {
     pub backoff: Duration,
     /// Maximum pause that a server may request. A longer pause is an error.
     pub patience: Duration,
-    /// The proxies that `HTTPS_PROXY` and similar variables name. With `None`, no proxy is used.
-    pub proxies: Option<Proxies>,
-    /// The variable that replaces the certificates of the system, for error messages.
-    pub certificates: Option<CertificateVariable>,
+    /// The proxies and certificates that environment variables name.
+    pub variables: NetworkVariables,
     /// The clock for checking whether a login has expired.
     pub clock: Clock,
     /// Is notified while a download waits.
@@ -70,8 +67,7 @@ impl Default for DownloadOptions {
             attempts: 16,
             backoff: Duration::from_millis(500),
             patience: Duration::from_secs(600),
-            proxies: None,
-            certificates: None,
+            variables: NetworkVariables::default(),
             clock: Arc::new(SystemTime::now),
             watcher: Arc::new(|_| {}),
         }

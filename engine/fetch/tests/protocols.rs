@@ -266,6 +266,7 @@ fn a_server_in_place_of_kaggle_is_named() {
             "got something else",
             "that is not Kaggle's JSON",
         ),
+        (200, "[]", "got something else", "that is not Kaggle's JSON"),
     ] {
         let kind = Kind::Status {
             code,

@@ -420,7 +420,7 @@ fn doctor_requires_credentials_only_for_missing_bundles() {
     let planned = world.prep(&["plan", Harbour::ID, "--source", "source"]);
     let failed = "it failed: source/harbour.zip: got text, 14 B, expected a zip archive";
     let unusable = "harbour: the bundle cannot be used: source/harbour.zip: got text, 14 B";
-    planned.code(0).stdout_has(&[unusable, failed]);
+    planned.code(4).stdout_has(&[unusable, failed]);
 }
 
 /// Kaggle lists file sizes even for accounts that have not accepted the rules.

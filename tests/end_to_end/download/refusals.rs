@@ -1,7 +1,8 @@
 //! Tests of failed downloads: each has an exit code, a cause and help, and leaves no bundle under its final name.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
+use std::process::Stdio;
 
 use prep_fault_server::{At, Bundle, Fault, Kind};
 
@@ -91,13 +92,19 @@ fn a_proxy_that_refuses_is_an_error_at_once() {
             7,
             "tls handshake eof; the proxy may not use TLS",
         ),
-        ("foo", "", 6, "HTTPS_PROXY is `***@127.0.0.1:"),
+        ("foo", "", 2, "HTTPS_PROXY is `***@127.0.0.1:"),
     ] {
         let address = proxy(answer);
-        for verb in [&["fetch", "spaceship-titanic"][..], &["doctor"]] {
+        for verb in [
+            &["fetch", "spaceship-titanic"][..],
+            &["doctor"],
+            &["remote", "pull", "--remote", "s3://bucket/team"],
+        ] {
             let mut command = sandbox.command(verb);
             command.env("HTTPS_PROXY", format!("{scheme}://user:hush@{address}"));
             command.env("KAGGLE_API_TOKEN", "token");
+            command.env("AWS_ACCESS_KEY_ID", "somebody");
+            command.env("AWS_SECRET_ACCESS_KEY", "verysecret");
             let ended = CommandResult::of(&mut command).code(code);
             let shown = format!("{}{}", ended.stdout, ended.stderr);
             for part in [message, &address] {
@@ -108,6 +115,31 @@ fn a_proxy_that_refuses_is_an_error_at_once() {
             }
         }
     }
+}
+
+#[test]
+fn a_silent_proxy_is_named_during_the_wait() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["fetch", "spaceship-titanic"]);
+    command
+        .env("HTTPS_PROXY", &address)
+        .env("KAGGLE_API_TOKEN", "token")
+        .stderr(Stdio::piped());
+    let mut running = command.spawn().expect("prep");
+    let lines = BufReader::new(running.stderr.take().expect("stderr")).lines();
+    let line = lines
+        .map_while(Result::ok)
+        .find(|line| line.contains("no answer"));
+    running.kill().expect("prep runs");
+    running.wait().expect("prep ends");
+    let expected = format!("no answer from api.kaggle.com through the proxy {address} for 3 s");
+    assert!(
+        line.as_deref()
+            .is_some_and(|line| line.starts_with(&expected)),
+        "{line:?}"
+    );
 }
 
 /// The message names the proxy that did not answer and the variable that is in use, and no part of the HTTP library.

@@ -154,7 +154,10 @@ fn respond(
             None => answer::error(404, "Not found"),
         },
         Call::Hello => answer::json(200, &json!({ "userName": USERNAME })),
-        Call::List => answer::json(200, &json!([])),
+        Call::List => answer::json(
+            200,
+            &json!([{ "ref": "https://www.kaggle.com/competitions/titanic" }]),
+        ),
         _ => answer::error(404, "Not found"),
     })
 }

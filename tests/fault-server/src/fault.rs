@@ -58,8 +58,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns whether the fault affects responses regardless of their content.
-    pub(crate) fn is_of_transport(&self) -> bool {
+    /// Returns whether the fault stops the transfer, so that it applies to every response.
+    pub(crate) fn stops_transfer(&self) -> bool {
         matches!(self, Kind::StopAfterHead | Kind::Silence)
     }
 

@@ -80,18 +80,18 @@ impl State {
         self.bundles.iter().find(|bundle| bundle.id == id)
     }
 
-    /// Returns the faults for a request of `side`. `covers` returns whether the response contains a byte.
+    /// Returns the faults for a request of `side`. `covers` returns whether the response contains the byte at an offset.
     pub(crate) fn active_faults(
         &mut self,
         side: At,
         covers: impl Fn(u64) -> bool,
     ) -> Vec<(At, Kind)> {
-        self.faults_where(side, covers, |kind| !kind.is_of_transport())
+        self.faults_where(side, covers, |kind| !kind.stops_transfer())
     }
 
     /// Returns the transport fault for a request of `side`, if any. It does not depend on the content of the response.
     pub(crate) fn transport_fault(&mut self, side: At) -> Option<Kind> {
-        let faults = self.faults_where(side, |_| false, Kind::is_of_transport);
+        let faults = self.faults_where(side, |_| false, Kind::stops_transfer);
         faults.into_iter().next().map(|(_, kind)| kind)
     }
 

@@ -136,7 +136,7 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
             }
             Kind::IgnoreRange => faults.ignore_range = true,
             Kind::OtherRange => faults.shift = 1,
-            Kind::NoContentRange => faults.bare = true,
+            Kind::NoContentRange => faults.lacks_content_range = true,
             Kind::Cap(bytes) => faults.cap = bytes,
             Kind::Encoding(encoding) => faults.encoding = Some(encoding),
             Kind::Truncate => faults.end = byte,
@@ -181,8 +181,7 @@ struct ResponseFaults {
     ignore_range: bool,
     /// Number of bytes by which `Content-Range` is wrong.
     shift: u64,
-    /// Whether the response has no `Content-Range`.
-    bare: bool,
+    lacks_content_range: bool,
     /// The byte of the bundle before which the response ends.
     end: u64,
     /// Maximum length of a requested range, in bytes.
@@ -199,7 +198,7 @@ impl Default for ResponseFaults {
         ResponseFaults {
             ignore_range: false,
             shift: 0,
-            bare: false,
+            lacks_content_range: false,
             end: u64::MAX,
             cap: u64::MAX,
             encoding: None,
@@ -244,7 +243,7 @@ impl ResponseFaults {
             *answer.status_mut() = hyper::StatusCode::PARTIAL_CONTENT;
             let start = range.start + self.shift;
             let last = (range.end + self.shift).saturating_sub(1);
-            if !self.bare {
+            if !self.lacks_content_range {
                 let value = format!("bytes {start}-{last}/{total}");
                 set(&mut answer, CONTENT_RANGE, &value);
             }

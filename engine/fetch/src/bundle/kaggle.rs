@@ -69,9 +69,9 @@ impl KaggleBundle {
 
     /// Same as [`LocalBundle::with_content`].
     #[must_use]
-    pub fn with_content(self, stated: Option<Content>) -> KaggleBundle {
+    pub fn with_content(self, last_used: Option<Content>) -> KaggleBundle {
         KaggleBundle {
-            local: self.local.with_content(stated),
+            local: self.local.with_content(last_used),
             ..self
         }
     }
@@ -152,6 +152,7 @@ impl Source for KaggleBundle {
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
         if self.local.path().is_none()
+            && self.local.obstruction().is_none()
             && let Some(value) = self.fetch(context)?
         {
             return Ok(value);

@@ -39,7 +39,7 @@ pub struct LocalBundle {
     sums: BundleChecksums,
     /// The content of the file when it was last used. Results that were computed from it remain valid if the file no
     /// longer exists.
-    stated: Option<Content>,
+    last_used: Option<Content>,
 }
 
 /// The directories in which `prep` searches for the files of a competition.
@@ -132,6 +132,12 @@ pub enum BundleError {
     },
     #[error("{path}: {cause}")]
     NotAnArchive { path: PathBuf, cause: ZipError },
+    #[error("{path} is {found}, but a {what} is one file")]
+    NotAFile {
+        path: PathBuf,
+        found: String,
+        what: String,
+    },
 }
 
 /// Returns an error if the file is not a complete zip archive, but for example a truncated download or a saved web
@@ -150,20 +156,6 @@ fn archive_error(path: &Path) -> Option<ZipError> {
 
 fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|suffix| suffix == "zip")
-}
-
-/// Returns the reason why a file cannot be used, as far as its first bytes show it: it cannot be read, or it has the name of
-/// a zip archive but is none.
-fn obstacle(path: &Path) -> Option<String> {
-    let mut start = [0; 2];
-    let read = File::open(path).and_then(|file| file.read_at(&mut start, 0));
-    match read {
-        Err(cause) => Some(chain(&FetchError::io("read", path, cause))),
-        Ok(_) if is_archive(path) && start != *b"PK" => {
-            Some(format!("{}: {}", path.display(), archive_error(path)?))
-        }
-        Ok(_) => None,
-    }
 }
 
 /// Returns whether the directory contains files that `prep` did not write, such as those of an unpacked bundle.
@@ -222,7 +214,7 @@ impl LocalBundle {
             unpacked: Vec::new(),
             candidates,
             sums,
-            stated: None,
+            last_used: None,
         }
     }
 
@@ -233,8 +225,8 @@ impl LocalBundle {
     /// Sets the content that the file had when it was last used. If the file no longer exists, results that were computed
     /// from this content remain valid, unless the checksums of the content differ from the published ones.
     #[must_use]
-    pub fn with_content(self, stated: Option<Content>) -> LocalBundle {
-        LocalBundle { stated, ..self }
+    pub fn with_content(self, last_used: Option<Content>) -> LocalBundle {
+        LocalBundle { last_used, ..self }
     }
 
     /// Returns the path of the file, if it exists.
@@ -243,6 +235,40 @@ impl LocalBundle {
             .iter()
             .find(|path| path.is_file())
             .map(PathBuf::as_path)
+    }
+
+    /// Returns the reason why the file cannot be used: it cannot be read, or it has the name of a zip archive, but is none or
+    /// is truncated.
+    fn obstacle(&self, path: &Path) -> Option<StepError> {
+        let read = File::open(path).and_then(|file| file.read_at(&mut [0], 0));
+        let cause = match read {
+            Err(cause) => return Some(FetchError::io("read", path, cause).into()),
+            Ok(_) if is_archive(path) => archive_error(path)?,
+            Ok(_) => return None,
+        };
+        let failure = match self.sums.is_some() {
+            true => Failure::Check,
+            false => Failure::Input,
+        };
+        let path = path.to_path_buf();
+        Some(StepError::new(
+            failure,
+            BundleError::NotAnArchive { path, cause },
+        ))
+    }
+
+    /// If there is no file, returns the error for a directory or a link in its place.
+    pub(crate) fn obstruction(&self) -> Option<StepError> {
+        let mut found = self.candidates.iter();
+        let path = found.find(|path| path.symlink_metadata().is_ok())?.clone();
+        let found = match path.read_link() {
+            Ok(target) if !path.exists() => format!("a link to the missing {}", target.display()),
+            _ => "a directory".to_owned(),
+        };
+        let what = self.what.title.clone();
+        let error = BundleError::NotAFile { path, found, what };
+        let remedy = Remedy::Words("remove or rename it".to_owned()).or(self.what.remedy.clone());
+        Some(StepError::input(WithRemedy::new(error, remedy)))
     }
 
     /// Returns the error for a file that was not found. `cause` is the reason why it cannot be downloaded.
@@ -308,20 +334,20 @@ impl LocalBundle {
         Ok(value(record))
     }
 
-    /// Returns the state of a source whose file does not exist. The source is known if `stated` has the published
+    /// Returns the state of a source whose file does not exist. The source is known if `last_used` has the published
     /// checksums, unless a step needed this content and did not find it.
     pub(crate) fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
         };
-        let stated = self.stated.as_ref().filter(|stated| {
-            self.check(path, stated).is_ok() && !context.outside.is_lost(&stated.digest)
+        let last_used = self.last_used.as_ref().filter(|last_used| {
+            self.check(path, last_used).is_ok() && !context.outside.is_lost(&last_used.digest)
         });
-        let Some(stated) = stated else {
+        let Some(last_used) = last_used else {
             return Ok(SourceState::Missing);
         };
-        context.outside.set_path(stated.digest, path.clone());
-        let value = FileValue::outside(stated.digest, stated.bytes).into_value();
+        context.outside.set_path(last_used.digest, path.clone());
+        let value = FileValue::outside(last_used.digest, last_used.bytes).into_value();
         Ok(SourceState::Known {
             value: value.digest(),
         })
@@ -393,15 +419,21 @@ impl Source for LocalBundle {
     }
 
     fn state(&self, context: &Context) -> Result<SourceState, StepError> {
+        let rejected = |error: StepError| SourceState::Rejected {
+            message: chain(&error),
+            failure: error.failure(),
+        };
         let Some(path) = self.path() else {
-            return self.absent(context);
+            return Ok(match (self.absent(context)?, self.obstruction()) {
+                (SourceState::Missing, Some(error)) => rejected(error),
+                (state, _) => state,
+            });
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         let Some(record) = context.store.source(path)? else {
-            return Ok(match obstacle(path) {
-                Some(message) => SourceState::Rejected { message },
-                None => SourceState::Unread { bytes },
-            });
+            return Ok(self
+                .obstacle(path)
+                .map_or(SourceState::Unread { bytes }, rejected));
         };
         match self.check(path, &record.content()) {
             Ok(()) => {
@@ -410,15 +442,16 @@ impl Source for LocalBundle {
                     value: value(&record).digest(),
                 })
             }
-            Err(error) if self.is_wrong(context)? => Ok(SourceState::Rejected {
-                message: chain(&error),
-            }),
+            Err(error) if self.is_wrong(context)? => Ok(rejected(error)),
             Err(_) => Ok(SourceState::Unread { bytes }),
         }
     }
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
         let Some(path) = self.path() else {
+            if let Some(error) = self.obstruction() {
+                return Err(error);
+            }
             let error = BundleError::Missing {
                 what: self.what.title.clone(),
                 looked: self.looked.clone(),

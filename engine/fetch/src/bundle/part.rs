@@ -57,9 +57,9 @@ impl PartOfBundle {
 
     /// Same as [`LocalBundle::with_content`], for the part.
     #[must_use]
-    pub fn with_content(self, stated: Option<Content>) -> PartOfBundle {
+    pub fn with_content(self, last_used: Option<Content>) -> PartOfBundle {
         PartOfBundle {
-            local: self.local.with_content(stated),
+            local: self.local.with_content(last_used),
             ..self
         }
     }

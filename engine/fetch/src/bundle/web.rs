@@ -121,9 +121,9 @@ impl WebFile {
 
     /// Same as [`LocalBundle::with_content`], for the file that was at the URL.
     #[must_use]
-    pub fn with_content(self, stated: Option<Content>) -> WebFile {
+    pub fn with_content(self, last_used: Option<Content>) -> WebFile {
         WebFile {
-            fetched: self.fetched.with_content(stated),
+            fetched: self.fetched.with_content(last_used),
             ..self
         }
     }

@@ -56,7 +56,7 @@ pub(crate) async fn chunk(
         Ok(Err(error)) => Err(Trouble::Broken {
             host: host(),
             offset,
-            cause: transport_cause(error),
+            cause: transport_cause(&error),
         }),
         Err(_) => Err(too_slow(bytes)),
     }

@@ -7,8 +7,11 @@ use std::io;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use crate::error::{CHECK_NETWORK, CORRECT_ENDPOINT, Server, transport_cause};
-use crate::wire::proxy::{Proxy, ProxyRefusal, is_tunnel_error};
+use reqwest::Url;
+
+use crate::error::{CHECK_NETWORK, CORRECT_ENDPOINT, FetchError, Server, transport_cause};
+use crate::wire::location::host;
+use crate::wire::proxy::{Proxies, Proxy, ProxyRefusal, is_tunnel_error};
 use crate::wire::shared::CertificateVariable;
 
 /// A failed attempt to connect to a server.
@@ -56,22 +59,23 @@ impl NoConnection {
         host: Server,
         proxy: Option<Proxy>,
         unanswered: Option<Duration>,
-        error: reqwest::Error,
+        error: &(dyn Error + 'static),
     ) -> NoConnection {
-        let is_at_proxy = is_tunnel_error(&error, "failed to create underlying connection");
+        let is_at_proxy = is_tunnel_error(error, "failed to create underlying connection");
         let proxy_address = proxy.as_ref().map_or("", |proxy| &proxy.address);
         let uses_tls = proxy_address.starts_with("https:");
         let refusal = proxy.as_ref();
-        let refusal = refusal.and_then(|proxy| ProxyRefusal::of(&error, proxy));
-        let tls = prep_core::causes(&error).find_map(|cause| cause.downcast_ref());
-        let fault = match (rejected_certificate(&error), refusal, tls) {
+        let refusal = refusal.and_then(|proxy| ProxyRefusal::of(error, proxy));
+        let tls = prep_core::causes(error).find_map(|cause| cause.downcast_ref());
+        let is_timeout = of_library(error).any(reqwest::Error::is_timeout);
+        let fault = match (rejected_certificate(error), refusal, tls) {
             (Some(fault), ..) => ConnectionFault::Certificate(fault),
             (_, Some(refusal), _) => ConnectionFault::Refusal(refusal),
             (.., Some(rustls::Error::InvalidMessage(_))) => ConnectionFault::NoTls,
-            _ if uses_tls && (error.is_timeout() || is_at_proxy && ends_early(&error)) => {
+            _ if uses_tls && (is_timeout || is_at_proxy && ends_early(error)) => {
                 ConnectionFault::NoHandshake(transport_cause(error))
             }
-            _ if has_no_listener(&error) => ConnectionFault::NoListener(transport_cause(error)),
+            _ if has_no_listener(error) => ConnectionFault::NoListener(transport_cause(error)),
             _ => ConnectionFault::Other(transport_cause(error)),
         };
         NoConnection {
@@ -115,12 +119,47 @@ impl NoConnection {
                     "check that {variable} is correct and that the proxy runs, or unset {variable}"
                 )
             }
-            (_, Some(variable)) => format!(
-                "check the network connection and {variable}; this host has not answered yet"
-            ),
+            (_, Some(variable)) => format!("check the network connection and {variable}"),
             (_, None) if self.host.is_of_endpoint() => CORRECT_ENDPOINT.to_owned(),
             (_, None) => CHECK_NETWORK.to_owned(),
         }
+    }
+}
+
+/// Returns the errors of the HTTP library among the causes of `error`.
+fn of_library<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e reqwest::Error> {
+    prep_core::causes(error).filter_map(|cause| cause.downcast_ref())
+}
+
+/// Returns whether a client of this HTTP library did not connect, for example because no connection was established in time.
+pub fn is_connecting(error: &(dyn Error + 'static)) -> bool {
+    of_library(error).any(reqwest::Error::is_connect)
+}
+
+/// The proxies and certificates that environment variables name.
+#[derive(Debug, Clone, Default)]
+pub struct NetworkVariables {
+    /// The proxies that `HTTPS_PROXY` and similar variables name. With `None`, no proxy is used.
+    pub proxies: Option<Proxies>,
+    /// The variable that replaces the certificates of the system, for error messages.
+    pub certificates: Option<CertificateVariable>,
+}
+
+impl NetworkVariables {
+    /// Returns the reason why another client of this HTTP library has no connection. `error` is the error of the client, and
+    /// `url` is the URL of its request.
+    pub fn connection_error(&self, url: &str, error: &(dyn Error + 'static)) -> FetchError {
+        let proxies = self.proxies.as_ref();
+        let proxy = match proxies.map(|proxies| proxies.find(url)).transpose() {
+            Ok(proxy) => proxy.flatten(),
+            Err(error) => return error,
+        };
+        let parsed = Url::parse(url);
+        let shown = parsed.map_or_else(|_| "?".to_owned(), |url| host(&url));
+        FetchError::NoConnection(Box::new(NoConnection {
+            certificates: self.certificates.clone(),
+            ..NoConnection::new(shown.into(), proxy, None, error)
+        }))
     }
 }
 

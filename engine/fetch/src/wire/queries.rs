@@ -128,11 +128,12 @@ async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T,
 }
 
 /// Returns whether `hello` is Kaggle's response to [`Call::Hello`]: the owner, or a list of competitions in the older
-/// protocol.
+/// protocol. Other servers may send an empty list, too, so an empty list is not accepted.
 fn is_of_kaggle(hello: &Value) -> bool {
     let competitions = hello.get("competitions").unwrap_or(hello).as_array();
     hello.get("userName").is_some_and(Value::is_string)
-        || competitions.is_some_and(|all| all.iter().all(|one| one.get("ref").is_some()))
+        || competitions
+            .is_some_and(|all| !all.is_empty() && all.iter().all(|one| one.get("ref").is_some()))
 }
 
 /// The account that the credentials belong to.

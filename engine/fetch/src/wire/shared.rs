@@ -61,7 +61,7 @@ impl Shared {
         let setup = |cause: String| FetchError::Setup { cause };
         let rpc = options.rpc_endpoint.as_deref();
         let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol)?;
-        if let Some(proxies) = &options.proxies {
+        if let Some(proxies) = &options.variables.proxies {
             proxies.find(&options.endpoint)?;
         }
         let no_threads = |error: std::io::Error| {
@@ -231,7 +231,7 @@ fn client(options: &DownloadOptions) -> Result<Client, FetchError> {
         .tcp_nodelay(true)
         .connect_timeout(options.stall.min(CONNECT_TIMEOUT))
         .pool_max_idle_per_host(options.connections);
-    let builder = match options.proxies {
+    let builder = match options.variables.proxies {
         Some(_) => builder,
         None => builder.no_proxy(),
     };
@@ -251,11 +251,15 @@ pub(crate) async fn send(
 ) -> Result<Response, Trouble> {
     let time = shared.options.stall;
     let host = shared.server(message);
+    let proxy = || shared.options.variables.proxies.as_ref()?.of(&message.url);
     let began = Instant::now();
     let answer = timeout(time, request.send());
     let report = async {
         sleep(REPORT_SILENCE_AFTER).await;
-        let host = host.to_string();
+        let host = match proxy() {
+            Some(proxy) => format!("{host} through the proxy {}", proxy.address),
+            None => host.to_string(),
+        };
         (shared.options.watcher)(&WaitReport::Silence { host, until: time });
         // This future never ends, so that only the response or the timeout ends the wait.
         std::future::pending::<()>().await;
@@ -272,11 +276,9 @@ pub(crate) async fn send(
         }
         Some(Ok(Err(error))) => {
             let unanswered = failed();
-            let proxies = shared.options.proxies.as_ref();
-            let proxy = proxies.and_then(|all| all.of(&message.url));
             let failed = NoConnection {
-                certificates: shared.options.certificates.clone(),
-                ..NoConnection::new(host, proxy, unanswered, error)
+                certificates: shared.options.variables.certificates.clone(),
+                ..NoConnection::new(host, proxy(), unanswered, &error)
             };
             Err(Trouble::NoConnection(Box::new(failed)))
         }
