@@ -62,13 +62,13 @@ class Competition:
     def __post_init__(self):
         self.rng = np.random.default_rng(self.seed)
         n = self.n_train + self.n_test
-        names = {"binary": 2, "classes": 4}
+        class_counts = {"binary": 2, "classes": 4}
         if self.task == "numbers":
             self.truth = np.round(self.rng.normal(50, 12, n), 4)
             self.answers = [f"{v:.4f}" for v in self.truth]
             self.level = (self.truth - 50) / 12
         else:
-            k = names[self.task]
+            k = class_counts[self.task]
             self.truth = self.rng.integers(0, k, n)
             words = [str(i) for i in range(k)] if k == 2 else ["ash", "birch", "cedar", "elm"]
             self.answers = [words[t] for t in self.truth]

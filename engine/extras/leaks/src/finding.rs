@@ -70,10 +70,9 @@ impl LeakFinding {
             what: what.into(),
             evidence: Vec::new(),
             p_value: None,
-            advice: if level > LeakLevel::Note {
-                advice(detector)
-            } else {
-                ""
+            advice: match level {
+                LeakLevel::Note => "",
+                _ => advice(detector),
             },
             accepted: None,
         }

@@ -43,6 +43,10 @@ impl ColumnTable {
         };
         let opened = DetectedFile::open(path, format, limits)?;
         let table = opened.table();
+        // A list of single values may have millions of rows, and no row can have both an id and a value.
+        if table.columns().len() < 2 && format != Format::Array {
+            return Ok(ColumnTable::default());
+        }
         let (mut step, mut has_room_for_wanted) = (1, true);
         loop {
             let is_wanted = |cell: &str| has_room_for_wanted && wanted(cell);
@@ -283,6 +287,11 @@ mod tests {
         let lines = "{\"id\": 1, \"text\": \"a \\\"b\\\", c\"}\n{\"id\": 2}\n";
         assert_eq!(read(lines, Format::JsonLines).unwrap(), csv);
         assert!(read("3", Format::Json).is_err());
+        // The rows of a list of single values are not read.
+        assert_eq!(
+            read("[[],[1]]", Format::Json).unwrap(),
+            ColumnTable::default()
+        );
     }
 
     #[test]

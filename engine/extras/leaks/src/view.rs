@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use prep_failure::QuotedValue;
 
-use crate::facts::{Channel, FactValues, ItemFacts};
+use crate::facts::{Channel, FactKey, FactValues, ItemFacts};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Gain, Intended, Prediction, Targets, gain, predict_from_intended};
-use crate::statistics::Tests;
+use crate::statistics::{Tests, mean};
 use crate::table::{CellTexts, ColumnTable};
 use crate::whole_groups;
 use crate::world::{AnswerColumn, World};
@@ -170,15 +170,22 @@ impl<'a> View<'a> {
         let mut labels = self.labels.iter();
         let place = labels.position(|(known, _)| std::ptr::eq(known, label))?;
         let baseline = self.baselines.get(place)?;
-        let baseline = baseline.get_or_init(|| self.trained_baseline(label, targets));
+        let baseline = baseline.get_or_init(|| self.predict_from(&|_| true, label, targets));
         baseline.as_ref()
     }
 
-    fn trained_baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<Prediction> {
+    /// Predicts the answer column `label` from the intended features for which `is_used` returns true.
+    pub(crate) fn predict_from(
+        &self,
+        is_used: &dyn Fn(&FactKey) -> bool,
+        label: &AnswerColumn,
+        targets: &Targets,
+    ) -> Option<Prediction> {
         let (train, rows) = self.training(label, targets).unzip();
         let mut intended = Vec::new();
-        for ((channel, name), values) in &self.facts.all {
-            if !channel.is_intended() || values.len() < 20 {
+        for (key, values) in &self.facts.all {
+            let (channel, name) = key;
+            if !channel.is_intended() || values.len() < 20 || !is_used(key) {
                 continue;
             }
             let test = self.cells(values);
@@ -218,26 +225,22 @@ fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
 /// are uniformly distributed, but the first digits of quantities are mostly small. Therefore the mean first digit of
 /// codes is larger. The mean is computed separately for each length of the cells.
 fn is_code(cells: &[Option<&str>]) -> bool {
-    let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
-    let mut different = HashSet::new();
-    let mut count = 0_usize;
-    for cell in cells.iter().flatten() {
-        let cell = cell.trim();
-        let Some(first) = cell.chars().next().and_then(|c| c.to_digit(10)) else {
-            return false;
-        };
-        if cell.len() < 5 || !cell.chars().all(|c| c.is_ascii_digit()) {
-            return false;
-        }
-        let (sum, number) = lengths.entry(cell.len()).or_default();
-        *sum += f64::from(first);
-        *number += 1.0;
-        different.insert(cell);
-        count += 1;
+    let cells: Vec<&str> = cells.iter().flatten().map(|cell| cell.trim()).collect();
+    let mut lengths: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for cell in &cells {
+        let firsts = lengths.entry(cell.len()).or_default();
+        firsts.extend(
+            cell.chars()
+                .next()
+                .and_then(|c| c.to_digit(10))
+                .map(f64::from),
+        );
     }
-    let large = lengths.values().filter(|(_, number)| *number >= 20.0);
-    let large: Vec<&(f64, f64)> = large.collect();
-    different.len() * 10 >= count * 9
-        && large.len() > 1
-        && large.iter().all(|(sum, number)| sum / number > 3.4)
+    let is_number = |cell: &&str| cell.len() >= 5 && cell.bytes().all(|byte| byte.is_ascii_digit());
+    let different = cells.iter().collect::<HashSet<_>>().len();
+    lengths.retain(|_, firsts| firsts.len() >= 20);
+    cells.iter().all(is_number)
+        && different * 10 >= cells.len() * 9
+        && lengths.len() > 1
+        && lengths.values().all(|firsts| mean(firsts) > 3.4)
 }

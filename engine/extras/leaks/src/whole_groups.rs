@@ -60,7 +60,7 @@ pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Divis
     let tables_of_both =
         tables_of_both.filter(|one| one.items.is_none() && !world.is_sample(&one.path));
     for shown in tables_of_both {
-        let Some(key) = world.key_of(&shown.table) else {
+        let Some(key) = shown.key else {
             continue;
         };
         let rows = world.items_of(&shown.table, key).into_iter();

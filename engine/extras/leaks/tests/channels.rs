@@ -473,6 +473,86 @@ fn spelling_that_predicts_answers_is_found() {
     });
 }
 
+/// A part of a code reveals the class: a letter, or the sum of digits. The position of the letter may vary.
+#[test]
+fn codes_with_parts_that_predict_answers_are_found() {
+    /// Returns a code. The arguments are the class, a random letter, and two random numbers.
+    type Code = fn(usize, char, usize, usize) -> String;
+    let codes: [(&str, Code); 7] = [
+        ("first letter", |class, letter, one, _| {
+            format!("{}-{one}-{letter}", ["A", "B"][class])
+        }),
+        ("last letter", |class, _, one, _| {
+            format!("file_{one:04}{}", ["a", "b"][class])
+        }),
+        ("letter at a fixed position", |class, letter, one, _| {
+            format!("{letter}{}{one:05x}", ["q", "z"][class])
+        }),
+        (
+            "letter after numbers of any length",
+            |class, _, one, two| format!("x{one}{}{two}", ["Q", "K"][class]),
+        ),
+        (
+            "letter at the end of a name of any length",
+            |class, letter, one, two| {
+                format!(
+                    "{letter}{:x}{}",
+                    one * [1, 16, 256][two % 3],
+                    ["q", "z"][class]
+                )
+            },
+        ),
+        ("remainder", |class, _, one, two| {
+            (3 * (one * 10_000 + two) + class).to_string()
+        }),
+        ("sum of digits", |class, _, one, _| {
+            let digits = one.to_string().bytes().map(usize::from).sum::<usize>();
+            format!("K{one}{}", (digits + class) % 2)
+        }),
+    ];
+    for (name, code) in codes {
+        check(name, "cells", &|items| {
+            items.tables("code,x,", &mut |items, item| {
+                let class = items.shown[item];
+                let letter = char::from(b'a' + items.random.below(26) as u8);
+                let (one, two) = (items.random.below(90_000), items.random.below(9000));
+                format!("{},1,", code(class, letter, one, two))
+            })
+        });
+    }
+    check("letter in a name of a file", "names", &|items| {
+        let mut files = items.plain();
+        for item in 0..TRAIN + TEST {
+            let (content, class) = (noise(items), items.shown[item]);
+            let letters = items.random.below(1 << 20);
+            let name = format!("{}_{letters:05x}{}", items.ids[item], ["q", "z"][class]);
+            files.push((format!("{}/{name}.bin", items.part(item)), content));
+        }
+        files
+    });
+}
+
+/// A table with the answers of all items is a leak. It is not training data.
+#[test]
+fn a_table_with_answers_of_test_items_is_not_training_data() {
+    let mut items = Items::new(3, true);
+    let mut files = items.tables("m,r,", &mut |items, _| {
+        let [whole, part, other] = [9, 9000, 9000].map(|bound| items.random.below(bound));
+        format!("{other},{whole}.{part:04},")
+    });
+    let labelled = |item: usize, line: &str| format!("{line},{}\n", items.classes[item]);
+    let test = String::from_utf8(files[1].1.clone()).unwrap();
+    let test = test.lines().skip(1).zip(items.test());
+    let test = test.map(|(line, item)| labelled(item, line));
+    let all = String::from_utf8(files[0].1.clone()).unwrap() + &test.collect::<String>();
+    files.push(("full.csv".to_owned(), all.into_bytes()));
+    let report = items.search(&files, 1 << 30, &|_| {});
+    assert_found("answers", "answers-elsewhere", &report, true);
+    let mut detectors = report.findings.iter().map(|one| one.detector);
+    let is_of_training = |one| matches!(one, "groups" | "neighbours" | "near");
+    assert!(!detectors.any(is_of_training), "{report:?}");
+}
+
 #[test]
 fn rows_that_refer_to_other_items_are_found() {
     check("links", "neighbours", &|items| {

@@ -702,7 +702,7 @@ fn a_feature_that_explains_all_answers_is_a_risk() {
     }
     let findings = data.search(None).findings;
     let is_named = |one: &prep_leaks::LeakFinding| {
-        one.level == LeakLevel::Risk && one.what.contains("`a` in test.csv alone explains")
+        one.level == LeakLevel::Risk && one.what.contains("(`a` in test.csv alone: 100 %)")
     };
     assert!(findings.iter().any(is_named), "{findings:#?}");
 }

@@ -64,11 +64,8 @@ impl Copies<'_> {
         let equal = self.pairs.iter().filter(|(_, own, other)| own == other);
         let equal = equal.count();
         let guess = majority(label.values.iter());
-        let p = tests.record(tail_of_binomial(
-            count,
-            equal,
-            guess.clamp(1e-6, 1.0 - 1e-6),
-        ));
+        let chance = guess.clamp(1e-6, 1.0 - 1e-6);
+        let p = tests.record(tail_of_binomial(count, equal, chance));
         let agrees = equal as f64 / count as f64 > guess + 0.1;
         let is_strong = count >= MIN_COPIES && fraction >= MIN_FRACTION && agrees && !self.is_weak;
         let what = format!(

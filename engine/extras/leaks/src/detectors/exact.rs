@@ -14,6 +14,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use prep_failure::units;
+
 use crate::MIN_ITEMS;
 use crate::facts::Channel;
 use crate::facts::documents::elements;
@@ -41,7 +43,7 @@ const CERTAIN: f64 = 1e-12;
 type CellAndAnswer<'a> = (&'a str, &'a str);
 
 /// `known` are the findings of other detectors about the label. If one of these findings is a
-/// leak in paths, paths are not examined.
+/// leak in paths, ids or codes, these are not examined.
 pub(super) fn find(
     view: &View<'_>,
     (label, targets): (&AnswerColumn, &Targets),
@@ -58,8 +60,8 @@ pub(super) fn find(
         let is_known = |one: &LeakFinding| {
             one.detector == detector && one.level > LeakLevel::Note && is_certain(one)
         };
-        // A class in the paths is a leak, even if the intended features also predict the answers.
-        let is_new = channel.is_path(name) && !known.iter().any(is_known);
+        // A class in a path, an id or a code is a leak, even if the intended features also predict the answers.
+        let is_new = channel.is_part(name) && !known.iter().any(is_known);
         if !is_new && !is_value(*channel) || values.len() < MIN_ROWS {
             continue;
         }
@@ -128,7 +130,11 @@ fn exact_relation(
             if right >= 0.99 || is_made && right >= (majority_fraction + 0.3).min(0.9) {
                 let hits = (right * pairs.len() as f64) as usize;
                 let p = tail_of_binomial(pairs.len(), hits, majority_fraction);
-                let how = format!("determines, for {:.1} % of items,", 100.0 * right);
+                let counted = units::count(cells.len() as u64, "different value");
+                let how = format!(
+                    "({counted}) determines, for {:.1} % of items,",
+                    100.0 * right
+                );
                 return Some((how, p));
             }
         }
@@ -287,7 +293,7 @@ fn is_word(cell: &str, wanted: &str) -> bool {
 
 pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
     let facts = view.facts.all.iter();
-    let facts = facts.filter(|((channel, name), _)| is_value(*channel) || channel.is_path(name));
+    let facts = facts.filter(|((channel, name), _)| is_value(*channel) || channel.is_part(name));
     let sources = facts.filter_map(|((channel, name), values)| {
         let cells: Option<Vec<&str>> = view.cells(values).into_iter().collect();
         Some(PublicValue {
@@ -380,7 +386,7 @@ impl VerbatimSearch<'_> {
         equal_fraction.is_some_and(|fraction| (0.02..0.98).contains(&fraction))
     }
 
-    /// Finds public values that show all answers in the form of lists:
+    /// Finds public values that show all answers, where the answers, the public values or both are lists:
     ///
     /// - Answers are 1 or 0, and the list in a cell contains the name of the answer column only if the answer is 1. The list
     ///   may have any separators.

@@ -13,10 +13,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use prep_failure::QuotedValue;
+use prep_failure::{QuotedValue, units};
 
 use super::exact;
-use crate::facts::{Channel, ids};
+use crate::facts::Channel;
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Folds, Gain, Prediction, Targets, by_nearest, by_value, gain, is_sorted};
 use crate::statistics::{Tests, counts, purity, tail_of_binomial};
@@ -34,9 +34,6 @@ const MIN_OBSERVATIONS: usize = 8;
 /// At most this number of facts is measured. Further facts are ignored.
 const MAX_TESTED: usize = 1_500;
 
-/// Only the first words of a value, up to this number, are measured separately.
-const MAX_WORDS: usize = 8;
-
 /// A fact and its values for the chosen items.
 struct MeasuredFact<'a> {
     channel: Channel,
@@ -50,9 +47,8 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
         let baseline = view.baseline(label, targets);
         found.extend(find_for_label(view, label, targets, baseline, tests));
         let has_leak = found.iter().any(|one| one.level == LeakLevel::Leak);
-        found.extend(
-            baseline.and_then(|baseline| masked(view, (label, targets), baseline, has_leak)),
-        );
+        let masked = baseline.and_then(|one| masked(view, (label, targets), one, has_leak));
+        found.extend(masked);
     }
     found
 }
@@ -80,27 +76,27 @@ fn masked(
     let facts = facts.filter(|((channel, _), values)| {
         channel.is_intended() && values.len() == targets.test.len()
     });
-    let skills = facts
-        .take(MAX_TESTED)
-        .filter_map(|((channel, name), values)| {
-            let best = best(*channel, &view.cells(values), targets, None)?;
-            Some((best.gain.alone, name))
-        });
+    let skills = facts.take(MAX_TESTED).map(|(key, values)| {
+        // A text has no prediction from equal values, but the baseline learns from its words.
+        let of_words = || {
+            let model = view.predict_from(&|other| other == key, label, targets)?;
+            Some(gain(targets, None, &model))
+        };
+        let best = best(key.0, &view.cells(values), targets, None).map(|best| best.gain);
+        let alone = best.or_else(of_words).map_or(0.0, |gain| gain.alone);
+        (alone, &key.1)
+    });
     let strongest = skills.max_by(|one, other| one.0.total_cmp(&other.0));
+    let most = strongest.map_or(0.0, |(most, _)| most);
+    let alone = strongest.map(|(most, name)| format!(" ({name} alone: {:.0} %)", 100.0 * most));
     // If answers are words, the task may be to rewrite the words of a column. The finding is then only a note.
-    let may_be_risk = label.numbers.is_some() && !has_leak;
-    let is_single = |(most, _): &(f64, _)| *most >= MAX_SINGLE && may_be_risk;
-    let (level, which, fraction) = match strongest.filter(is_single) {
-        Some((most, name)) => (LeakLevel::Risk, format!("{name} alone explains"), most),
-        None => {
-            let which = "the intended features already explain".to_owned();
-            (LeakLevel::Note, which, skill)
-        }
-    };
+    let is_risk = most >= MAX_SINGLE && label.numbers.is_some() && !has_leak;
+    let level = LeakLevel::Risk.if_strong(is_risk);
     let what = format!(
-        "{which} {:.0} % of the variance of `{}`, so most other facts could not be measured",
-        100.0 * fraction,
-        label.name
+        "the intended features already explain {:.0} % of the variance of `{}`{}, so most other facts could not be measured",
+        100.0 * skill,
+        label.name,
+        alone.unwrap_or_default()
     );
     Some(LeakFinding::new(level, "masked", what))
 }
@@ -166,42 +162,25 @@ pub(crate) fn best(
     // Picture sizes are also features of the baseline, so they cannot explain more than the baseline. Therefore the
     // prediction from picture sizes is measured without the baseline.
     let base = baseline.filter(|_| channel != Channel::Pixels);
-    let mut predictions = Vec::new();
-    if different.len() * 2 <= present {
-        predictions.push((by_value(cells, targets), false));
-    }
-    if different.len() >= 10 {
-        let numbers = numbers_or_nan(cells);
-        let finite = numbers.iter().filter(|one| one.is_finite()).count();
-        if finite * 10 >= present * 9 {
-            let is_unique = different.len() * 2 > present;
-            predictions.push((by_nearest(&numbers, targets), is_unique));
-        }
-    }
-    // Texts that are all different may still share words, so their words are measured separately.
-    let has_words = matches!(
-        channel,
-        Channel::Metadata | Channel::Name | Channel::Packing
-    );
-    if has_words && different.len() * 2 > present {
-        let split = cells.iter();
-        let split = split.map(|cell| cell.map(ids::words).unwrap_or_default());
-        let split: Vec<Vec<&str>> = split.collect();
-        for place in 0..MAX_WORDS {
-            let words = split.iter().map(|words| words.get(place).copied());
-            let words: Vec<Option<&str>> = words.collect();
-            let different: HashSet<&str> = words.iter().flatten().copied().collect();
-            if different.len() > 1 && different.len() * 2 <= present {
-                predictions.push((by_value(&words, targets), false));
-            }
-        }
-    }
-    let measured = predictions
-        .into_iter()
-        .map(|(prediction, is_nearest)| BestPrediction {
-            gain: gain(targets, base, &prediction),
-            is_nearest,
-        });
+    let is_unique = different.len() * 2 > present;
+    let of_values = (!is_unique).then(|| match different.len() {
+        // A single value predicts nothing, but its presence may.
+        1 => cells
+            .iter()
+            .map(|cell| cell.map(|_| vec![0.0; targets.width]))
+            .collect(),
+        _ => by_value(cells, targets),
+    });
+    let of_values = of_values.map(|prediction| (prediction, false));
+    let numbers = numbers_or_nan(cells);
+    let finite = numbers.iter().filter(|one| one.is_finite()).count();
+    let has_numbers = different.len() >= 10 && finite * 10 >= present * 9;
+    let of_numbers = has_numbers.then(|| (by_nearest(&numbers, targets), is_unique));
+    let predictions = of_values.into_iter().chain(of_numbers);
+    let measured = predictions.map(|(prediction, is_nearest)| BestPrediction {
+        gain: gain(targets, base, &prediction),
+        is_nearest,
+    });
     measured.min_by(|one, other| one.gain.p.total_cmp(&other.gain.p))
 }
 
@@ -225,6 +204,8 @@ fn required_gain(channel: Channel, name: &str) -> f64 {
         (_, Some((_, gain))) => *gain,
         (Channel::Missing, _) => 0.13,
         (Channel::Size | Channel::Pixels, _) => 0.2,
+        // A code may have a meaning that participants should use, for example the first letter of an article number.
+        (Channel::Code, _) => 0.4,
         (Channel::Name, _) => 0.12,
         _ => 0.1,
     }
@@ -273,6 +254,7 @@ impl MeasuredFact<'_> {
             true => LeakLevel::Leak,
             false => LeakLevel::Risk,
         };
+        let counted = units::count(different.len() as u64, "different value");
         let what = match (&pure, number_right(cells, &answers)) {
             _ if is_adjacent => format!(
                 "if items are sorted by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance); this is not a leak if neighbours belong to groups that are entirely in the test part",
@@ -283,7 +265,7 @@ impl MeasuredFact<'_> {
                 pure.description(name, &label.name)
             }
             (_, Some(right)) => format!(
-                "{name} determines `{}`: the answer follows from the value for {right} of {} items",
+                "{name} ({counted}) determines `{}`: the answer follows from the value for {right} of {} items",
                 label.name,
                 cells.len()
             ),
@@ -297,7 +279,7 @@ impl MeasuredFact<'_> {
                 };
                 let percent = 100.0 * gain.alone.max(0.0);
                 format!(
-                    "{name} explains {percent:.0} % of the variance of `{}`{beyond}",
+                    "{name} ({counted}) explains {percent:.0} % of the variance of `{}`{beyond}",
                     label.name
                 )
             }

@@ -28,7 +28,7 @@ const MIN_VARIANCE: f64 = 0.1;
 /// If a column has at least this number of items per value on average, its values are categories, not groups.
 const MIN_CATEGORY_ITEMS: usize = 8;
 
-/// A property of items in both parts, by which they may be related.
+/// A property by which test items may be related to training items.
 struct ItemRelation<'a> {
     what: String,
     test: Vec<Option<&'a str>>,

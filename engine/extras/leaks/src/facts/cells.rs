@@ -38,22 +38,21 @@ pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts
         if let Some(shape) = shape(text) {
             form("the shape", &shape);
         }
-        if text.parse::<f64>().is_err() && time_of(text).is_some() {
-            let end = text.len().saturating_sub(2);
-            form("the last two digits", text.get(end..).unwrap_or_default());
+        let is_number = text.parse::<f64>().is_ok();
+        let decimals = text.split_once('.').map_or(0, |(_, tail)| {
+            tail.chars().take_while(char::is_ascii_digit).count()
+        });
+        // If an instrument measures in steps such as 0.25, the last two decimals show this.
+        if is_number && decimals >= 2 || !is_number && time_of(text).is_some() {
+            form("the last two digits", last_two(text));
         }
-        if text.parse::<f64>().is_ok() {
-            let decimals = text.split_once('.').map_or(0, |(_, tail)| {
-                tail.chars().take_while(char::is_ascii_digit).count()
-            });
+        if is_number {
             form("the number of decimals", &decimals.to_string());
             let last = text.chars().rev().find(char::is_ascii_digit);
-            let last = last.map(String::from).unwrap_or_default();
-            form("the last digit", &last);
-            // If an instrument measures in steps such as 0.25, the last two decimals show this.
-            if decimals >= 2 {
-                form("the last two decimals", last_two(text));
-            }
+            form(
+                "the last digit",
+                &last.map(String::from).unwrap_or_default(),
+            );
         } else if number(text).is_none() {
             form("the separators", &signs(text));
             if let Some(order) = order_of_elements(text) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use prep_contents::Format;
 
 use super::{Channel, ItemFacts, cells, documents, ids, lines, tables};
-use crate::table::CellTexts;
+use crate::table::{CellTexts, is_missing};
 use crate::text::ContentKind;
 use crate::world::{World, rows_of_items};
 
@@ -31,10 +31,45 @@ pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     tables::collect(world, &mut facts);
     quotes(world, &mut facts);
     collect_sample(world, &mut facts);
-    let mut of_ids = ItemFacts::default();
-    ids::collect(&world.ids, &world.chosen, &mut of_ids);
-    facts.all.extend(of_ids.all);
+    facts.all.extend(facts_of_codes(world, &facts).all);
     facts
+}
+
+/// Only the first words of a text, up to this number, are facts.
+const MAX_WORDS: usize = 8;
+
+/// Returns the facts of ids, and of values that are codes like ids.
+fn facts_of_codes(world: &World, facts: &ItemFacts) -> ItemFacts {
+    let mut found = ItemFacts::default();
+    let ids: Vec<&str> = world.ids.iter().map(String::as_str).collect();
+    let chosen = world.chosen.iter();
+    let chosen = chosen.filter_map(|item| Some((*item, *ids.get(*item)?)));
+    let chosen: Vec<(usize, &str)> = chosen.collect();
+    ids::collect(Channel::Id, "ids", &ids, &chosen, &mut found);
+    for ((channel, name), values) in &facts.all {
+        let values = values.iter().filter(|(_, text)| !is_missing(text));
+        let of_items: Vec<(usize, &str)> = values.collect();
+        let texts: Vec<&str> = of_items.iter().map(|(_, text)| *text).collect();
+        let is_unique = texts.iter().collect::<HashSet<_>>().len() * 2 > texts.len();
+        let codes = texts.iter().filter(|text| ids::is_code(text)).count();
+        let are_codes = codes * 10 >= texts.len() * 9;
+        let channel = match channel {
+            Channel::Column | Channel::Field | Channel::Aligned => Channel::Code,
+            channel => *channel,
+        };
+        if is_unique && are_codes && matches!(channel, Channel::Code | Channel::Name) {
+            ids::collect(channel, name, &texts, &of_items, &mut found);
+        } else if is_unique && channel.is_arranged() && channel != Channel::Code {
+            // Texts that are all different may still share words.
+            for (item, text) in of_items {
+                for (place, word) in ids::words(text).into_iter().take(MAX_WORDS).enumerate() {
+                    let what = format!("word {} of {name}", place + 1);
+                    found.add(channel, &what, item, word);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Adds facts about quotes and line endings of test tables. They are read from the text of the CSV files, because parsed

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Channel, ItemFacts, ids, lines, metadata};
+use super::{Channel, FactKey, ItemFacts, ids, lines, metadata};
 use crate::series::byte_features;
 use crate::sketch::{picture_features, sound_features};
 use crate::text::{ContentKind, file_name, pattern, stem};
@@ -158,7 +158,7 @@ type ByFile = Vec<(usize, Box<str>)>;
 pub(crate) struct Trained {
     /// File names without suffixes.
     stems: Vec<Box<str>>,
-    values: BTreeMap<(Channel, String), ByFile>,
+    values: BTreeMap<FactKey, ByFile>,
 }
 
 impl Trained {
@@ -202,7 +202,7 @@ impl Trained {
 
     /// Returns the facts whose values are not all equal. For each fact, returns pairs of a file's stem and the file's
     /// value.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&(Channel, String), Vec<(&str, &str)>)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&FactKey, Vec<(&str, &str)>)> {
         let varied = self.values.iter().filter(|(_, values)| {
             let first = values.first().map(|(_, value)| value);
             values.iter().any(|(_, value)| Some(value) != first)

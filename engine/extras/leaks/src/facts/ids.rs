@@ -1,30 +1,21 @@
-//! Facts from the ids themselves: their words, digits, length and order.
+//! Facts from ids, and from other codes such as numbers of tickets: their characters, words, digits, length and order.
 
 use std::collections::HashSet;
 use std::fmt::Display;
 
 use super::{Channel, ItemFacts};
+use crate::text::number;
 
 /// Splits a name into runs of letters and runs of digits.
 pub(crate) fn words(name: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    let mut begin = 0;
-    let mut kind = None;
-    for (at, letter) in name.char_indices() {
-        let own = match letter {
-            letter if letter.is_ascii_digit() => Some(0),
-            letter if letter.is_alphabetic() => Some(1),
-            _ => None,
-        };
-        if own != kind {
-            if kind.is_some() {
-                words.extend(name.get(begin..at));
-            }
-            (begin, kind) = (at, own);
-        }
-    }
-    if kind.is_some() {
-        words.extend(name.get(begin..));
+    let (mut words, mut rest) = (Vec::new(), name);
+    let is_part = |c: char| c.is_ascii_digit() || c.is_alphabetic();
+    while let Some(word) = rest.find(is_part).and_then(|begin| rest.get(begin..)) {
+        let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+        let end = word.find(|c: char| !is_part(c) || c.is_ascii_digit() != is_number);
+        let (word, behind) = word.split_at(end.unwrap_or(word.len()));
+        words.push(word);
+        rest = behind;
     }
     words
 }
@@ -36,25 +27,16 @@ pub(crate) fn parts(name: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the number by which ids are ordered: all digits of the id, joined. `None` if the id has no digit or more
-/// than 18 digits.
-pub(crate) fn number(id: &str) -> Option<f64> {
-    let mut words = words(id);
-    words.retain(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    let joined = words.concat();
-    (joined.len() <= 18).then(|| joined.parse().ok()).flatten()
-}
-
-/// Returns the number that follows the letters of an id: 42 of `case42`. `None` if other characters follow the number.
-fn digits(id: &str) -> Option<u64> {
-    let begin = id.find(|c: char| c.is_ascii_digit())?;
-    id.get(begin..)?.parse().ok()
+/// Returns all digits of a code, joined to a number. `None` if the code has no digit or more than 18 digits.
+fn digits(code: &str) -> Option<u64> {
+    let joined: String = code.chars().filter(char::is_ascii_digit).collect();
+    joined.parse().ok().filter(|_| joined.len() <= 18)
 }
 
 /// Returns whether the word at index `place` of the ids is a counter, for example the number of a patient's picture. In
 /// this case, the other words have few different values, and at least half of all combinations of these values with the
 /// numbers of the counter are ids.
-fn is_counter(ids: &[String], place: usize) -> bool {
+fn is_counter(ids: &[&str], place: usize) -> bool {
     let mut things: HashSet<String> = HashSet::new();
     let mut numbers: HashSet<&str> = HashSet::new();
     for id in ids {
@@ -75,70 +57,77 @@ fn is_counter(ids: &[String], place: usize) -> bool {
         && ids.len() * 2 >= things.len() * numbers.len()
 }
 
-/// The sum of digits, which may reveal a check digit, is a fact only of ids with at least this length.
-const MIN_CHECKED: usize = 6;
-
-/// If ids have more characters than this, their single characters are not facts.
+/// Only the first characters of a code, up to this number, are facts.
 const MAX_CHARACTERS: usize = 48;
 
-pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
-    // If ids have different numbers of parts, parts at the same place are not comparable.
-    let shape = ids.first().map(|id| parts(id).len()).unwrap_or_default();
-    let is_uniform = ids.iter().filter(|id| parts(id).len() == shape).count() * 10 >= ids.len() * 9;
-    let counters: Vec<usize> = match is_uniform {
-        true => (0..shape).filter(|place| is_counter(ids, *place)).collect(),
-        false => Vec::new(),
-    };
-    // Characters are compared by position only if all ids have the same length.
-    let length = ids.first().map_or(0, String::len);
-    let have_equal_length =
-        length <= MAX_CHARACTERS && ids.iter().all(|id| id.is_ascii() && id.len() == length);
-    let mut sorted: Vec<&usize> = chosen.iter().collect();
-    sorted.sort_by_key(|item| ids.get(**item));
-    for (rank, item) in sorted.into_iter().enumerate() {
-        let what = "the alphabetical order of ids";
-        facts.number(Channel::Id, what, *item, rank as f64);
+/// Integers with fewer digits than this are quantities, not codes.
+const MIN_DIGITS: usize = 5;
+
+/// Returns whether a text may be a code, for example the number of a ticket or the name of a file, and not a sentence or a
+/// measurement.
+pub(crate) fn is_code(text: &str) -> bool {
+    match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => text.len() >= MIN_DIGITS,
+        false => !text.contains(char::is_whitespace) && number(text).is_none(),
     }
-    for item in chosen {
-        let item = *item;
-        let Some(id) = ids.get(item) else { continue };
-        let mut add = |name: &str, value: &dyn Display| {
-            facts.add(Channel::Id, name, item, &value.to_string());
+}
+
+/// Adds the facts of codes: ids, or the values of another fact. `name` describes the codes, and `all` contains them.
+/// `of_items` contains the items whose facts are collected, and their codes.
+pub(crate) fn collect(
+    channel: Channel,
+    name: &str,
+    all: &[&str],
+    of_items: &[(usize, &str)],
+    facts: &mut ItemFacts,
+) {
+    // If codes have different numbers of parts, parts at the same place are not comparable.
+    let shape = all.first().map_or(0, |code| parts(code).len());
+    let is_uniform =
+        all.iter().filter(|code| parts(code).len() == shape).count() * 10 >= all.len() * 9;
+    let counters = (0..shape).filter(|place| is_uniform && is_counter(all, *place));
+    let counters: Vec<usize> = counters.collect();
+    let mut sorted = of_items.to_vec();
+    sorted.sort_by_key(|(_, code)| *code);
+    for (rank, (item, code)) in sorted.into_iter().enumerate() {
+        let mut add = |what: String, value: &dyn Display| {
+            facts.add(channel, &what, item, &value.to_string());
         };
-        add("the length of ids", &id.chars().count());
-        if let Some(last) = id.chars().last() {
-            add("the last character of ids", &last);
+        add(format!("the alphabetical order of {name}"), &rank);
+        add(format!("the length of {name}"), &code.chars().count());
+        for (place, letter) in code.chars().take(MAX_CHARACTERS).enumerate() {
+            add(format!("character {} of {name}", place + 1), &letter);
         }
-        if let Some(last) = id.chars().last().and_then(|c| c.to_digit(16)) {
-            add("whether ids are even or odd", &(last % 2));
+        if let Some(last) = code.chars().last() {
+            add(format!("character 1 from the end of {name}"), &last);
         }
-        if let Some(number) = digits(id) {
-            for divisor in [3, 4, 5, 7, 8, 9, 11, 13, 16] {
-                let what = format!("the remainder of ids divided by {divisor}");
-                add(&what, &(number % divisor));
+        // If numbers have different lengths, a letter after a number has no fixed position.
+        let letters: String = code.chars().filter(|c| !c.is_ascii_digit()).collect();
+        add(format!("characters other than digits of {name}"), &letters);
+        // The last digit may be a check digit, so the sum of digits is also a fact.
+        let sum: u32 = code.chars().filter_map(|c| c.to_digit(10)).sum();
+        let numbers = [
+            ("", digits(code)),
+            ("the sum of digits of ", Some(sum.into())),
+        ];
+        for (what, number) in numbers {
+            let Some(number) = number else { continue };
+            for divisor in 2..=16 {
+                let what = format!("the remainder of {what}{name} divided by {divisor}");
+                add(what, &(number % divisor));
             }
         }
-        let sum: u32 = id.chars().filter_map(|c| c.to_digit(10)).sum();
-        let divisors = [2, 3, 7, 9, 10, 11].iter();
-        for divisor in divisors.filter(|_| id.len() >= MIN_CHECKED) {
-            let what = format!("the remainder of the sum of digits of ids divided by {divisor}");
-            add(&what, &(sum % divisor));
+        if let Some(number) = digits(code) {
+            add(format!("the order of {name}"), &number);
         }
-        for (place, letter) in id.chars().enumerate().filter(|_| have_equal_length) {
-            add(&format!("character {} of ids", place + 1), &letter);
-        }
-        if let Some(number) = number(id) {
-            add("the order of ids", &number);
-        }
-        if is_uniform && shape > 1 {
-            for (place, part) in parts(id).iter().enumerate() {
-                // A counter is an intended feature.
-                let (channel, what) = match counters.contains(&place) {
-                    true => (Channel::Look, "the counter in ids".to_owned()),
-                    false => (Channel::Id, format!("word {} of ids", place + 1)),
-                };
-                facts.add(channel, &what, item, part);
-            }
+        let parts = parts(code).into_iter().enumerate();
+        for (place, part) in parts.filter(|_| is_uniform && shape > 1) {
+            // A counter is an intended feature.
+            let (channel, what) = match counters.contains(&place) {
+                true => (Channel::Look, "the counter".to_owned()),
+                false => (channel, format!("word {}", place + 1)),
+            };
+            facts.add(channel, &format!("{what} of {name}"), item, part);
         }
     }
 }
@@ -152,10 +141,12 @@ mod tests {
         let ids: Vec<String> = (0..600)
             .map(|n| format!("id_{:x}_{}", n / 30 * 7919, n % 30))
             .collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         assert!(is_counter(&ids, 2) && !is_counter(&ids, 1) && !is_counter(&ids, 0));
         let single: Vec<String> = (0..600)
             .map(|n| format!("{}_{}", n * 7919 % 601, n % 2))
             .collect();
+        let single: Vec<&str> = single.iter().map(String::as_str).collect();
         assert!(!is_counter(&single, 1));
     }
 }

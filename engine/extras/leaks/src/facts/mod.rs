@@ -16,7 +16,8 @@ pub(crate) mod tables;
 
 use std::collections::BTreeMap;
 
-/// The origin of a fact. The channel determines when the fact is a leak, and which detector reports the fact.
+/// The origin of a fact. The channel determines when the fact is a leak, and which detector reports the fact. The channels
+/// of intended features come first, see [`Channel::is_intended`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Channel {
     /// A column of a test table: an intended feature.
@@ -53,6 +54,8 @@ pub(crate) enum Channel {
     Sample,
     /// Properties of ids.
     Id,
+    /// Properties of codes that are intended features, for example of a column of ticket numbers.
+    Code,
 }
 
 impl Channel {
@@ -67,7 +70,7 @@ impl Channel {
             Channel::Order => "order",
             Channel::Packing => "packing",
             Channel::Metadata => "metadata",
-            Channel::Form | Channel::Missing => "cells",
+            Channel::Form | Channel::Missing | Channel::Code => "cells",
             Channel::Sample => "sample",
             Channel::Id => "ids",
         }
@@ -75,29 +78,18 @@ impl Channel {
 
     /// Returns whether items of the same group may become neighbours if items are sorted by a fact of this channel.
     pub(crate) fn is_arranged(self) -> bool {
-        matches!(
-            self,
-            Channel::Order
-                | Channel::Time
-                | Channel::Id
-                | Channel::Name
-                | Channel::Sample
-                | Channel::Packing
-                | Channel::Metadata
-        )
+        use Channel::{Form, Membership, Missing, Pixels, Size};
+        !self.is_intended() && !matches!(self, Form | Membership | Missing | Pixels | Size)
     }
 
-    /// Returns whether a fact is a part of the paths of an item's files: a directory, or a word of a name or an id.
-    pub(crate) fn is_path(self, name: &str) -> bool {
-        self == Channel::Name || self == Channel::Id && name.starts_with("word ")
+    /// Returns whether a fact is a directory, or a part of a name, an id or a code: a word or a character.
+    pub(crate) fn is_part(self, name: &str) -> bool {
+        matches!(self, Channel::Name | Channel::Id | Channel::Code) && !name.starts_with("the ")
     }
 
     /// Returns whether facts of this channel are intended features.
     pub(crate) fn is_intended(self) -> bool {
-        matches!(
-            self,
-            Channel::Column | Channel::Field | Channel::Aligned | Channel::Look
-        )
+        self <= Channel::Look
     }
 }
 
@@ -130,12 +122,20 @@ impl FactValues {
     pub(crate) fn len(&self) -> usize {
         self.by_item.len()
     }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        let values = self.by_item.iter();
+        values.map(|(item, value)| (*item, value.as_ref()))
+    }
 }
+
+/// The channel and the name of a fact.
+pub(crate) type FactKey = (Channel, String);
 
 /// All facts, by channel and name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ItemFacts {
-    pub all: BTreeMap<(Channel, String), FactValues>,
+    pub all: BTreeMap<FactKey, FactValues>,
     /// Total length of all values in bytes.
     bytes: usize,
 }

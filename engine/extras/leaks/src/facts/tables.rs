@@ -28,18 +28,15 @@ pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
             continue;
         }
         wide(world, shown, facts);
-        let (key, rows) = match &shown.items {
-            Some((key, items)) => {
+        let Some(key) = shown.key else { continue };
+        let rows: Vec<(usize, usize)> = match &shown.items {
+            Some(items) => {
                 let rows = items.iter().enumerate();
                 let rows = rows.filter_map(|(row, item)| Some((row, (*item)?)));
-                let rows = rows.filter(|(_, item)| world.has_facts(*item));
-                (*key, rows.collect())
+                rows.filter(|(_, item)| world.has_facts(*item)).collect()
             }
             // The table contains items of both parts, or only some test items.
-            None => match world.key_of(&shown.table) {
-                Some(key) => (key, world.items_of(&shown.table, key)),
-                None => continue,
-            },
+            None => world.items_of(&shown.table, key),
         };
         long(shown, key, &rows, facts);
         let (first, counts) = first_rows(rows);
@@ -113,18 +110,11 @@ fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mu
             .into_iter()
             .filter_map(|(item, sum)| Some((item, sum?)))
         {
-            // Sums have rounding errors, so the values are rounded.
-            let add = |facts: &mut ItemFacts, how: &str, value: f64| {
-                let value = (value * 1e9).round() / 1e9;
-                facts.number(
-                    Channel::Field,
-                    &format!("the {how} of `{name}` in {path}"),
-                    item,
-                    value,
-                );
-            };
-            add(facts, "sum", sum);
-            add(facts, "mean", sum / count);
+            for (how, value) in [("sum", sum), ("mean", sum / count)] {
+                let what = format!("the {how} of `{name}` in {path}");
+                // Sums have rounding errors, so the values are rounded.
+                facts.number(Channel::Field, &what, item, (value * 1e9).round() / 1e9);
+            }
         }
         let quantities: HashSet<&str> = cells.iter().take(20_000).collect();
         if quantities.len() > MAX_QUANTITIES {
@@ -159,7 +149,7 @@ fn order(shown: &PublicTableFile, first: &RowOfItem, counts: &RowOfItem, facts: 
         let number = shown.table.number(*row);
         facts.number(Channel::Order, &what, *item, number as f64);
         // If rows alternate between classes, the remainders of row numbers predict the class.
-        for divisor in 2..=5 {
+        for divisor in 2..=16 {
             let what = format!("the remainder of row numbers in {path} divided by {divisor}");
             facts.number(Channel::Order, &what, *item, (number % divisor) as f64);
         }

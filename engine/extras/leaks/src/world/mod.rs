@@ -154,7 +154,9 @@ impl World {
             .collect()
     }
 
-    /// Returns the largest table with answers of training items.
+    /// Returns the training data: the largest table that has a column with the name of the answers, and hardly any rows of
+    /// test items. If all such tables have rows of test items, for example because both parts number their items from 1, the
+    /// largest of them is the training data.
     pub(crate) fn train_table(&self, label: &AnswerColumn) -> Option<&ColumnTable> {
         let shown = self.public.tables.get(self.train_table_number(label)?)?;
         Some(&shown.table)
@@ -167,7 +169,7 @@ impl World {
                 && !self.is_sample(&shown.path)
                 && shown.table.column(&label.name).is_some()
         });
-        let largest = labelled.max_by_key(|(_, shown)| shown.table.rows());
+        let largest = labelled.max_by_key(|(_, shown)| (!shown.has_test_items, shown.table.rows()));
         largest.map(|(number, _)| number)
     }
 
@@ -241,10 +243,7 @@ impl World {
     ) -> impl Iterator<Item = (&PublicTableFile, usize, &Vec<Option<usize>>)> {
         let tables = self.public.tables.iter();
         let tables = tables.filter(|shown| !self.is_sample(&shown.path));
-        tables.filter_map(|shown| {
-            let (column, items) = shown.items.as_ref()?;
-            Some((shown, *column, items))
-        })
+        tables.filter_map(|shown| Some((shown, shown.key?, shown.items.as_ref()?)))
     }
 
     /// Returns the path and content of each text file, except the sample submission and files that belong to an item.
@@ -406,6 +405,10 @@ pub(crate) struct PublicFile {
 pub(crate) struct PublicTableFile {
     pub path: String,
     pub table: ColumnTable,
-    /// The column with the ids of test items, and the item of each row.
-    pub items: Option<(usize, Vec<Option<usize>>)>,
+    /// The column with ids of test items. `None` if there are few of them.
+    pub key: Option<usize>,
+    /// The item of each row. `None` unless the table contains at least half of the test items, and hardly any other row.
+    pub items: Option<Vec<Option<usize>>>,
+    /// Whether at least a tenth of the rows belong to test items.
+    pub has_test_items: bool,
 }

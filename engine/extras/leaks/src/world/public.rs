@@ -135,8 +135,18 @@ impl Collected<'_> {
         }
         content.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (path, table) in self.tables {
-            let items = self.world.items_in(&table);
-            content.tables.push(PublicTableFile { path, table, items });
+            let (key, items) = self.world.items_in(&table).unzip();
+            let key = key.or_else(|| self.world.key_of(&table));
+            let cells = key.and_then(|key| table.columns.get(key));
+            let of_items = cells.into_iter().flat_map(CellTexts::iter);
+            let of_items = of_items.filter(|cell| self.world.item_of.contains_key(*cell));
+            content.tables.push(PublicTableFile {
+                has_test_items: of_items.count() * 10 >= table.rows(),
+                path,
+                table,
+                items,
+                key,
+            });
         }
         content
     }
