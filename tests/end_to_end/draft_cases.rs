@@ -73,6 +73,14 @@ fn drafts_fit_their_bundles() {
     let yes = table("paid", &|at| {
         ["no", "yes"][usize::from(at % 12 == 3)].to_owned()
     });
+    let rows = yes.lines().skip(1).enumerate();
+    let index = rows.map(|(at, row)| format!("{at},{row}\n"));
+    let index = format!(",id,paid\n{}", index.collect::<String>());
+    let numbered = (0..60).map(|at| format!("{at},{},{}\n", at / 3, ["no", "yes"][at % 2]));
+    let numbered = format!(
+        "Unnamed: 0,patient_id,paid\n{}",
+        numbered.collect::<String>()
+    );
     let boxes = (0..60).map(|at| format!("{}.jpg,{},{}\n", at / 3, at % 7, ["x", "y"][at % 2]));
     let boxes = format!("photo,width,kind\n{}", boxes.collect::<String>());
     let boxes = (0..20).fold(Archive::new().file("boxes.csv", boxes), |archive, at| {
@@ -290,7 +298,7 @@ fn drafts_fit_their_bundles() {
                 "0.5 AS paid",
                 "metric: { roc_auc: paid }",
                 "CHOOSE: a higher prediction means that `yes` is more probable; to predict `no`, write `paid = 'no' AS paid`",
-                "test.csv: SELECT id, paid FROM test",
+                "test.csv: SELECT id, paid = 'yes' AS paid FROM test",
             ],
         ),
         (
@@ -302,10 +310,60 @@ fn drafts_fit_their_bundles() {
         (
             of_table(&yes),
             "--metric log_loss",
-            "the answers contain `no`, expected a number\n  help: metrics for this target are, for example, accuracy, f1, \
+            "a higher prediction means that `yes` is more probable",
+            &[
+                "0.5 AS paid",
+                "paid = 'yes' AS paid FROM test",
+                "metric: { log_loss: paid }",
+            ],
+        ),
+        (
+            of_table(&yes),
+            "--metric average_precision",
+            "must name one of them\n  help: metrics for this target are, for example, accuracy, f1, \
              balanced_accuracy, cohen_kappa, average_precision_at_k; for other metrics, convert the labels to numbers in the query \
              of the answers, for example `paid = 'yes' AS paid`",
             &[],
+        ),
+        (
+            of_table(&format!("Orders of 2024\n{yes}")),
+            "",
+            "train.csv cannot be read as a table: a title is above its header; remove the lines before the header",
+            &[],
+        ),
+        (
+            of_table(&format!("Bestellungen\n{prices}")),
+            "",
+            "train.csv cannot be read as a table: a title is above its header; remove the lines before the header",
+            &[],
+        ),
+        (
+            of_table(&format!("Orders of 2024,,\n\n{yes}")),
+            "",
+            "train.csv cannot be read as a table: a title is above its header; remove the lines before the header",
+            &[],
+        ),
+        (
+            of_table(&index),
+            "",
+            "they are identified by `id`, and the target is `paid`\n`Unnamed: 0` is probably an index that pandas wrote",
+            &["unique: labelled.id"],
+        ),
+        (
+            of_table(&numbered),
+            "",
+            "they are identified by `Unnamed: 0`, and the target is `paid`",
+            &[
+                "|\n    labelled.\"Unnamed: 0\"\n",
+                "- |\n      train.\"Unnamed: 0\" and test",
+                "- train.patient_id and test.patient_id",
+            ],
+        ),
+        (
+            of_table(&prices.replace("17,5", "k.A.")),
+            "",
+            "CAST(replace(nullif(\"Größe\", 'k.A.'), ',', '.') AS DOUBLE)",
+            &["root_mean_squared_error: Preis"],
         ),
         (
             of_table(&churn),
@@ -386,8 +444,8 @@ fn drafts_fit_their_bundles() {
         (
             of_table(&gekauft.replace("nein", "zz").replace("ja", "a")),
             "--metric log_loss --target gekauft",
-            "for other metrics, convert the labels to numbers in the query of the answers, for example `gekauft = 'a' AS gekauft`",
-            &[],
+            "a higher prediction means that `a` is more probable",
+            &["gekauft = 'a' AS gekauft"],
         ),
         (
             Archive::new().file("d.csv", in_euros(0x80)),

@@ -255,9 +255,10 @@ fn metric_fits_the_target_of_a_draft() {
         ("late", "f1", ""),
         ("late", "log_loss", ""),
         ("weight", "root_mean_squared_error", ""),
+        ("kind", "log_loss", ""),
         (
             "kind",
-            "log_loss",
+            "average_precision",
             "metrics for this target are, for example, accuracy, f1,",
         ),
         (
@@ -593,7 +594,7 @@ fn drafts_report_ids_dates_and_names() {
             "pets",
             ["--metric", "log_loss"],
             2,
-            "row 1: found `cat`, expected a number",
+            "row 1: the answers contain `cat`, expected a number",
         ),
         (
             "meters",

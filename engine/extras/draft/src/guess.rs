@@ -406,6 +406,12 @@ impl<'b> TargetTable<'b> {
             ));
         }
         notes.extend(self.repeated_id());
+        let is_index = |name: &&String| is_index_name(name) && is_unique(self.table, name);
+        if let Some(name) = self.table.names().find(is_index) {
+            notes.push(format!(
+                "`{name}` is probably an index that pandas wrote; it must not reveal the target"
+            ));
+        }
         for files in self.files.iter().filter(|files| files.missing > 0) {
             let rows = units::count(files.missing as u64, "row");
             let pattern = &files.files.pattern;
@@ -692,18 +698,29 @@ fn identifier<'t>(
     table: &BundleTable,
     names: impl IntoIterator<Item = &'t String>,
 ) -> Option<&'t String> {
+    // An index identifies rows only if no other column does.
+    let mut names: Vec<&String> = names.into_iter().collect();
+    names.sort_by_key(|name| is_index_name(name));
+    let first = table.names().find(|name| !is_index_name(name));
     names.into_iter().find(|name| {
         let is = |kind| table.column(name).is_some_and(|column| column.kind == kind);
-        let is_named = table.names().next() == Some(name) || is_group_name(name);
+        let is_named = first == Some(name) || is_index_name(name) || is_group_name(name);
         // Other integers may be different by chance.
         let is_measure = is(ColumnType::Float64) || (is(ColumnType::Int64) && !is_named);
         !is_measure && is_scalar(table, name) && is_unique(table, name)
     })
 }
 
+/// Returns whether pandas gives this name to a column without a name, such as the index that it wrote into a CSV file.
+fn is_index_name(name: &str) -> bool {
+    name.starts_with("Unnamed: ")
+}
+
 /// Returns the column that is probably the target: the column with the best score, and among equal ones the last.
 fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t String> {
-    let names = table.names().filter(|name| Some(name.as_str()) != id);
+    let names = table
+        .names()
+        .filter(|name| Some(name.as_str()) != id && !is_index_name(name));
     let scores = names.filter_map(|name| Some((target_score(table, name)?, name)));
     scores.max_by_key(|(score, _)| *score).map(|(_, name)| name)
 }

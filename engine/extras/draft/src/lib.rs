@@ -32,6 +32,7 @@ use files::RowFiles;
 pub use guess::DraftChoices;
 use guess::SplitGuess;
 use table::BundleTable;
+pub use write::label_as_boolean;
 
 /// The draft has at most this number of notes about files that cannot be read. The same limit applies to notes about
 /// tables whose values were not examined.

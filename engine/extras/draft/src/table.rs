@@ -153,7 +153,8 @@ impl BundleColumn {
     }
 
     /// If all cells are numbers with decimal commas, such as `1.234,5`, converts them. Numbers such as `1,234` remain texts if
-    /// every comma may separate thousands.
+    /// every comma may separate thousands. At most a tenth of the cells may contain another text, such as `n/k`, which becomes
+    /// a missing cell.
     fn convert_decimals(&mut self) {
         let texts = self.texts().unwrap_or_default();
         let number = |text: &str| text.replace('.', "").replacen(',', ".", 1);
@@ -161,14 +162,27 @@ impl BundleColumn {
             |text: &&str| text.rfind('.') <= text.find(',') && number(text).parse::<f64>().is_ok();
         let has_decimals = |text: &&str| text.find(',').is_some_and(|at| text.len() != at + 4);
         let cells = texts.iter().flatten();
-        let fits = cells.clone().all(is_number) && cells.clone().any(has_decimals);
+        let other = cells.clone().find(|text| !is_number(text)).copied();
+        let others = cells.clone().filter(|text| Some(**text) == other).count();
+        let cells = cells.filter(|text| Some(**text) != other);
+        let fits = others * 10 <= texts.len()
+            && cells.clone().all(is_number)
+            && cells.clone().any(has_decimals);
         if self.kind != ColumnType::Text || !fits {
             return;
         }
         // If a cell has thousands separators, its query is the longest.
         let queries = cells.filter_map(|text| decimal_comma(&self.name, text));
         let query = queries.max_by_key(String::len);
-        let numbers = texts.iter().map(|text| text.map_or(String::new(), number));
+        let query = query.map(|query| match other {
+            Some(other) => {
+                let name = format!("\"{}\"", self.name.replace('"', "\"\""));
+                query.replacen(&name, &format!("nullif({name}, {})", sql_text(other)), 1)
+            }
+            None => query,
+        });
+        let texts = texts.iter().map(|text| text.filter(|_| *text != other));
+        let numbers = texts.map(|text| text.map_or(String::new(), number));
         let numbers: Vec<String> = numbers.collect();
         (self.kind, self.query, self.values) = (ColumnType::Float64, query, None);
         for number in &numbers {
@@ -270,6 +284,13 @@ fn csv<'r>(
     usual: u8,
     is_whole: bool,
 ) -> Result<BundleTable, NotTable> {
+    let mut front = Vec::new();
+    let read = open()?.take(SNIFFED_BYTES).read_to_end(&mut front);
+    read.map_err(|error| Some(chain(&error)))?;
+    if has_title(&front, usual) {
+        let words = "a title is above its header; remove the lines before the header";
+        return Err(Some(words.to_owned()));
+    }
     let mut table = csv_text(&mut open()?, usual, is_whole);
     for (encoding, name) in SINGLE_BYTE_ENCODINGS {
         if let Err(CsvError::InvalidUtf8 { .. } | CsvError::Io(_)) = table {
@@ -349,6 +370,19 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
         keys,
         ..BundleTable::default()
     })
+}
+
+/// Returns whether the first line of a CSV file has only one name, and the next line has several names and no number.
+fn has_title(front: &[u8], usual: u8) -> bool {
+    const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
+    let text = String::from_utf8_lossy(front);
+    let (title, rest) = text.trim_start().split_once('\n').unwrap_or_default();
+    let title = title.trim_end().trim_end_matches(DELIMITERS);
+    let header = rest.trim_start().lines().next().unwrap_or_default();
+    let delimiter = char::from(guess_delimiter(rest.trim_start().as_bytes(), usual));
+    let names = || header.split(delimiter).map(str::trim);
+    let has_names = names().all(|name| name.parse::<f64>().is_err());
+    has_names && names().count() > 1 && !title.is_empty() && !title.contains(DELIMITERS)
 }
 
 /// Returns the columns that contain numbers such as `0042`. These columns are read as text, so that their values can be

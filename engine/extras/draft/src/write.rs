@@ -3,7 +3,8 @@
 //! A template contains the names of values in braces. It contains all lines that any draft needs: a line is omitted if it
 //! names a value that this draft does not have.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
 use prep_failure::units;
@@ -118,7 +119,9 @@ impl TemplateValues {
     fn fill(&self, template: &str) -> String {
         let lines = template.lines().filter_map(|line| {
             let entry = line.split_once(": ");
-            match entry.filter(|(_, query)| query.starts_with("SELECT ")) {
+            let is_query =
+                |query: &str| query.starts_with("SELECT ") || query.starts_with("{labelled}.");
+            match entry.filter(|(_, query)| is_query(query)) {
                 Some((name, query)) => {
                     let query = yaml_query(&self.line(query)?);
                     Some(format!("{}:{query}\n", self.line(name)?))
@@ -243,7 +246,11 @@ fn named_check(name: &str, assertions: &[String]) -> String {
     match assertions {
         [] => String::new(),
         [one] => entry(name, one),
-        many => format!("  {name}:\n    - {}\n", many.join("\n    - ")),
+        many => {
+            let item = |one: &String| yaml_query(one).replace('\n', "\n  ");
+            let items = many.iter().map(|one| format!("    -{}\n", item(one)));
+            format!("  {name}:\n{}", items.collect::<String>())
+        }
     }
 }
 
@@ -454,13 +461,13 @@ impl RowsWriter<'_> {
         let is_hidden = |name: &str| targets.contains(&name) || dropped.contains(&name);
         let hidden = targets.iter().chain(&dropped).map(|name| sql_name(name));
         let hidden = joined(hidden, ", ");
-        for (name, is_public) in [("train_casts", true), ("test_casts", false)] {
+        for (name, with_answers) in [("train_casts", true), ("test_casts", false)] {
             let columns = table.columns.iter().filter(|column| column.as_text);
             let names = columns.map(|column| column.name.as_str());
-            let names = names.filter(|name| is_public || !is_hidden(name));
+            let names = names.filter(|name| with_answers || !is_hidden(name));
             let cast = |name: String| format!("CAST({name} AS VARCHAR) AS {name}");
             let casts = names.map(sql_name).map(cast);
-            let stripped = stripped.iter().filter(|_| !is_public).cloned();
+            let stripped = stripped.iter().filter(|_| !with_answers).cloned();
             values.add(
                 name,
                 replacement(&casts.chain(stripped).collect::<Vec<_>>()),
@@ -597,22 +604,21 @@ impl RowsWriter<'_> {
         let name = wished.unwrap_or(usual);
         let metric = MetricDraft::new(name, selected, columns)?;
         // Some metrics compare numbers with two labels of any type.
-        let positive = columns
-            .first()
-            .and_then(|first| PositiveLabel::of(table, first));
+        let cells = columns.first().and_then(|first| table.texts(first));
+        let positive = cells.as_ref().and_then(|cells| PositiveLabel::of(cells));
         let positive = positive.filter(|_| is_single);
         let is_number = is_class && positive.is_some();
         let predicts_label = metric.predicts_larger_label;
-        let mut misfit = wished.and_then(|_| misfit(rows, &metric, is_class && !is_number));
+        let is_converted = positive.as_ref().is_some_and(|label| label.is_converted);
+        // Such metrics accept converted answers.
+        let fits = is_number && predicts_label && is_converted;
+        let graded = wished.filter(|_| !fits);
+        let mut misfit = graded.and_then(|_| misfit(rows, &metric, is_class && !is_number));
         is_class &= wished.is_none() || !is_number || misfit.is_some();
         if misfit.is_some() && self::misfit(rows, &metric, true).is_none() {
             (is_class, misfit) = (true, None);
         }
         let mut help = format!("metrics for this target are, for example, {fitting}");
-        let is_label = |name: &String, label: &str| {
-            let name = sql_name(name);
-            format!("{name} = {} AS {name}", sql_text(label))
-        };
         if let (Some(label), [name], true) = (&positive, columns.as_slice(), is_number) {
             help += &format!(
                 "; for other metrics, convert the labels to numbers in the query of the answers, for example `{}`",
@@ -626,14 +632,14 @@ impl RowsWriter<'_> {
             let PositiveLabel {
                 positive,
                 other,
-                is_larger,
+                is_converted,
             } = label;
             let example = is_label(name, other);
             let text = format!(
                 "a higher prediction means that `{positive}` is more probable; to predict `{other}`, write `{example}` in the query of the answers"
             );
             values.add("positive", text);
-            self.positive = (!is_larger).then(|| is_label(name, positive));
+            self.positive = is_converted.then(|| is_label(name, positive));
         }
         values.add_if(wished.is_none(), "why", why);
         values.add("other_metrics", others);
@@ -763,43 +769,45 @@ struct PositiveLabel<'t> {
     /// rarer label.
     positive: &'t str,
     other: &'t str,
-    is_larger: bool,
+    /// Whether the query of the answers must compare with the positive label, because it is not the larger of two numbers
+    /// or booleans.
+    is_converted: bool,
+}
+
+/// Returns the SQL expression that states for each cell of a column whether it contains `label`.
+fn is_label(name: &str, label: &str) -> String {
+    let name = sql_name(name);
+    format!("{name} = {} AS {name}", sql_text(label))
+}
+
+/// If a column contains two texts, returns the SQL expression that states for each cell whether it contains the positive one,
+/// for example `churn = 'ja' AS churn`.
+pub fn label_as_boolean(name: &str, cells: &[Option<&str>]) -> Option<String> {
+    let label = PositiveLabel::of(cells).filter(|label| label.positive.parse::<f64>().is_err())?;
+    Some(is_label(name, label.positive))
 }
 
 impl<'t> PositiveLabel<'t> {
-    /// Returns `None` if the column does not have exactly two labels, or if a label contains control characters.
-    fn of(table: &'t BundleTable, name: &str) -> Option<PositiveLabel<'t>> {
-        let mut labels: Vec<&str> = table.different(name)?.into_iter().collect();
+    /// Returns `None` if the cells do not contain exactly two labels, or if a label contains control characters.
+    fn of(cells: &[Option<&'t str>]) -> Option<PositiveLabel<'t>> {
+        let labels: BTreeSet<&str> = cells.iter().copied().flatten().collect();
+        let [one, two] = Vec::from_iter(labels).try_into().ok()?;
         let number = |label: &str| label.parse().unwrap_or(f64::INFINITY);
-        labels.sort_by(|one, other| number(one).total_cmp(&number(other)));
-        let [smaller, larger] = labels.as_slice() else {
-            return None;
-        };
-        let cells = table.texts(name)?;
-        let count = |label: &str| {
-            cells
-                .iter()
-                .flatten()
-                .filter(|cell| **cell == label)
-                .count()
-        };
         let is_word = |label: &str| POSITIVE_WORDS.contains(&label.to_lowercase().as_str());
-        let is_rarer = number(smaller).is_infinite() && count(smaller) < count(larger);
-        let is_larger = match (is_word(smaller), is_word(larger)) {
-            (true, false) => false,
-            (false, true) => true,
-            _ => !is_rarer,
+        let count = |label| cells.iter().filter(|cell| **cell == Some(label)).count();
+        let order = is_word(one).cmp(&is_word(two));
+        let order = order.then_with(|| number(one).total_cmp(&number(two)));
+        let (positive, other) = match order.then_with(|| count(two).cmp(&count(one))) {
+            Ordering::Greater => (one, two),
+            _ => (two, one),
         };
-        let (positive, other) = if is_larger {
-            (larger, smaller)
-        } else {
-            (smaller, larger)
-        };
-        let is_plain = !labels.concat().contains(char::is_control);
+        let is_larger = number(positive).is_finite() && number(positive) > number(other);
+        let is_true = positive.eq_ignore_ascii_case("true") && other.eq_ignore_ascii_case("false");
+        let is_plain = ![one, two].concat().contains(char::is_control);
         is_plain.then_some(PositiveLabel {
             positive,
             other,
-            is_larger,
+            is_converted: !is_larger && !is_true,
         })
     }
 }
