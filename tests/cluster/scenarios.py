@@ -296,7 +296,7 @@ def pull_time(world):
     return "; ".join(messages) + " (target: at most 1.3 times as long)"
 
 
-# Ten requests at the same time, like Amazon's command line.
+# Copies objects with ten requests at the same time, like Amazon's command line.
 COPY = """
 import sys, boto3, concurrent.futures
 url, key, secret, target, names = sys.argv[1:]

@@ -264,6 +264,73 @@ fn a_pull_with_a_damaged_mirror_names_the_repair() {
     two.prep(&pull).code(0);
 }
 
+/// The record of a bundle states that the mirror has the bundle. Somebody may have deleted it since.
+#[test]
+fn a_bundle_that_was_deleted_from_the_mirror_is_sent_again() {
+    let lab = Lab::new();
+    let (one, key) = lab.first();
+    let push = ["remote", "push", "--skip-verification", Gallery::ID];
+    let fetch = [
+        "fetch",
+        "--skip-bundle-verification",
+        "--source",
+        "source",
+        Gallery::ID,
+    ];
+    let all = lab.files("private/v1/bundles");
+    let (two, _) = lab.machine(&[&key], "");
+    let plan = ["plan", "--skip-verification", "--no-download", Gallery::ID];
+    two.prep(&plan).stdout_has(&["is in the mirror"]);
+    for command in [&push[..], &fetch] {
+        for deleted in &all {
+            fs::remove_file(deleted).unwrap();
+        }
+        let shown = two.prep(&plan).stdout;
+        assert!(!shown.contains("is in the mirror"), "{shown}");
+        one.prep(command).code(0);
+        let gallery = lab.files("private/v1/bundles");
+        assert_eq!(gallery.len(), 2, "the bundle and its hashes: {gallery:?}");
+        one.prep(&["remote", "push", "--skip-verification"]).code(0);
+        assert_eq!(lab.files("private/v1/bundles"), all);
+    }
+    let pull = ["remote", "pull", "--skip-verification", Gallery::ID];
+    two.prep(&pull).code(0);
+    // The help names a command that sends a bundle that this machine does not have.
+    for deleted in all {
+        fs::remove_file(deleted).unwrap();
+    }
+    fs::remove_dir_all(one.path("source")).unwrap();
+    let ended = one.prep(&push).code(0);
+    ended.stderr_has(&["to download and send it, run `prep fetch gallery`"]);
+}
+
+#[test]
+fn a_push_leaves_out_competitions_that_are_not_prepared() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    one.bundle(Gallery::ID, &Gallery::archive(5, 1).bytes());
+    one.run_and_count_steps(Gallery::ID);
+    let push = [
+        "remote",
+        "push",
+        "--skip-verification",
+        "--json",
+        Harbour::ID,
+    ];
+    let error = ["error: competition `harbour` is not prepared"];
+    let ended = one.prep(&[&push[..], &[Gallery::ID]].concat()).code(4);
+    let ended = ended.stderr_has(&error);
+    assert_eq!(ended.competition()["id"], Gallery::ID);
+    one.prep(&push).code(4).stderr_has(&error);
+    // A prepared competition whose pipeline has a mistake.
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    one.run_and_count_steps(Harbour::ID);
+    one.pipeline(Harbour::ID, "tables: 1");
+    let ended = one.prep(&[&push[..], &[Gallery::ID]].concat()).code(3);
+    assert_eq!(ended.competition()["id"], Gallery::ID);
+    one.prep(&[&push[..], &["nowhere"]].concat()).code(2);
+}
+
 /// One machine records the restart points of a deflated archive, and all other machines use them.
 #[test]
 fn nested_archive_is_read_from_the_mirror() {

@@ -1,24 +1,31 @@
 //! Errors of a remote, classified by meaning.
 //!
-//! A message never contains text from a server or library, because such text may include signed URLs.
+//! A message never contains text from a server or library, because such text may include signed URLs. An exception is the
+//! first cause of a missing connection.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 
+use object_store::Error as Library;
 use object_store::client::{HttpError, HttpErrorKind};
 use prep_cache::ownership;
 use prep_core::Remedy;
+use prep_fetch::{FetchError, NetworkVariables, is_connecting};
 
 use crate::address::Address;
 
 /// The reason why a remote operation failed. `remote` is the remote's address without secrets.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum RemoteError {
     #[error("the remote `{remote}`: {cause}")]
     Address { remote: String, cause: String },
 
-    #[error("the remote {remote} cannot be reached")]
-    Unreachable { remote: String },
+    #[error("the remote {remote} cannot be reached: {cause}")]
+    Unreachable {
+        remote: String,
+        cause: Arc<FetchError>,
+    },
 
     #[error("the remote {remote} does not respond in time, or limits requests")]
     Overloaded { remote: String },
@@ -77,9 +84,7 @@ impl RemoteError {
     /// Returns an action that may help, if there is a specific one.
     pub fn remedy(&self) -> Option<Remedy> {
         let words = match self {
-            RemoteError::Unreachable { .. } => {
-                "check the network, the address, and the variables HTTPS_PROXY and SSL_CERT_FILE"
-            }
+            RemoteError::Unreachable { cause, .. } => return cause.remedy(),
             RemoteError::Full { .. } => "free space in the remote, or raise its quota",
             RemoteError::ReadOnly { .. } => "use credentials that may write",
             RemoteError::Unwritable { .. } => {
@@ -246,6 +251,13 @@ impl ErrorParts {
         parts
     }
 
+    /// Returns the URL of the request. If no error names it, returns `remote`, the address of the remote.
+    fn url<'a>(&'a self, remote: &'a str) -> &'a str {
+        let mut words = self.texts.iter().flat_map(|text| text.split_whitespace());
+        let url = words.find(|word| word.starts_with("http"));
+        url.unwrap_or(remote)
+    }
+
     fn answer(&self) -> Answer<'_> {
         let answer = self.texts.iter().find_map(|text| Answer::parse(text));
         answer.unwrap_or_default()
@@ -260,12 +272,18 @@ pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     is_denied && !answer.has_code(&CLOCK_CODES) && !answer.has_code(&CREDENTIAL_CODES)
 }
 
+/// The parts of an error that do not depend on its cause.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ErrorContext {
+    /// The remote's address without secrets.
+    pub(crate) remote: String,
+    pub(crate) variables: NetworkVariables,
+}
+
 /// Classifies an error of `object_store` by its type, the HTTP status, and the error code in the body. `writing` states
 /// whether the error occurred while writing.
-pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
-    use object_store::Error as Library;
-
-    let remote = remote.to_owned();
+pub(crate) fn classify(at: &ErrorContext, error: &Library, writing: bool) -> RemoteError {
+    let remote = at.remote.clone();
     let parts = ErrorParts::new(error);
     let answer = parts.answer();
     let is_denied = matches!(
@@ -280,9 +298,7 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
         _ if answer.has_code(&CLOCK_CODES) => RemoteError::Clock { remote },
         _ if answer.has_code(&NO_BUCKET_CODES) => RemoteError::NoBucket { remote },
         _ if parts.missing_are_named == Some(false) => RemoteError::NoCredentials { remote },
-        None if parts.missing_are_named.is_some() && parts.transport.is_some() => {
-            from_io_error(remote, &parts, writing)
-        }
+        None if parts.transport.is_some() => no_connection(at, error, &parts),
         _ if parts.missing_are_named.is_some() || answer.has_code(&CREDENTIAL_CODES) => {
             RemoteError::Refused { remote }
         }
@@ -306,44 +322,33 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
         Some(status) => {
             RemoteError::failed(&remote, format!("it responded with HTTP status {status}"))
         }
-        None => from_io_error(remote, &parts, writing),
+        None => from_io_error(remote, parts.io, writing),
     }
 }
 
-/// Classifies an error without a response: an error of the operating system or of the connection.
-fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteError {
-    match (parts.io, parts.transport) {
-        (Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded), _) => {
-            RemoteError::Full { remote }
+/// Classifies an error of the connection.
+fn no_connection(at: &ErrorContext, error: &Library, parts: &ErrorParts) -> RemoteError {
+    let remote = at.remote.clone();
+    match parts.transport {
+        Some(HttpErrorKind::Timeout) if !is_connecting(error) => RemoteError::Overloaded { remote },
+        Some(HttpErrorKind::Decode) => RemoteError::failed(&remote, "unknown response"),
+        _ => {
+            let cause = Arc::new(at.variables.connection_error(parts.url(&remote), error));
+            RemoteError::Unreachable { remote, cause }
         }
-        (Some(ErrorKind::ReadOnlyFilesystem), _) => RemoteError::ReadOnly { remote },
-        (Some(ErrorKind::PermissionDenied), None) if writing => unwritable(remote),
-        (Some(ErrorKind::PermissionDenied), None) => RemoteError::Unreadable { remote },
-        (Some(ErrorKind::TimedOut), _) | (_, Some(HttpErrorKind::Timeout)) => {
-            RemoteError::Overloaded { remote }
-        }
-        (
-            Some(
-                ErrorKind::NotConnected
-                | ErrorKind::ConnectionRefused
-                | ErrorKind::ConnectionReset
-                | ErrorKind::ConnectionAborted
-                | ErrorKind::HostUnreachable
-                | ErrorKind::NetworkUnreachable
-                | ErrorKind::StaleNetworkFileHandle,
-            ),
-            _,
-        )
-        | (
-            _,
-            Some(
-                HttpErrorKind::Connect
-                | HttpErrorKind::Request
-                | HttpErrorKind::Interrupted
-                | HttpErrorKind::Unknown,
-            ),
-        ) => RemoteError::Unreachable { remote },
-        _ => RemoteError::failed(&remote, "unknown response"),
+    }
+}
+
+/// Classifies an error of the operating system.
+fn from_io_error(remote: String, error: Option<ErrorKind>, writing: bool) -> RemoteError {
+    match error {
+        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => RemoteError::Full { remote },
+        Some(ErrorKind::ReadOnlyFilesystem) => RemoteError::ReadOnly { remote },
+        Some(ErrorKind::PermissionDenied) if writing => unwritable(remote),
+        Some(ErrorKind::PermissionDenied) => RemoteError::Unreadable { remote },
+        Some(ErrorKind::TimedOut) => RemoteError::Overloaded { remote },
+        Some(kind) => RemoteError::failed(&remote, kind.to_string()),
+        None => RemoteError::failed(&remote, "unknown response"),
     }
 }
 
@@ -361,6 +366,13 @@ fn unwritable(remote: String) -> RemoteError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(remote: &str) -> ErrorContext {
+        ErrorContext {
+            remote: remote.to_owned(),
+            ..ErrorContext::default()
+        }
+    }
 
     /// Returns an error as the library's client creates it. The response is a separate cause, below a cause that
     /// contains the address.
@@ -418,7 +430,7 @@ mod tests {
             ("500 oops: ", true, "may be full"),
             ("405 Method Not Allowed: ", true, "can only be read"),
         ] {
-            let error = classify("s3://b", &answered(text), writing);
+            let error = classify(&at("s3://b"), &answered(text), writing);
             let message = error.to_string();
             assert!(message.contains(expected), "{text}: {message}");
             assert!(!message.contains("s3cr3t"), "{message}");
@@ -433,7 +445,7 @@ mod tests {
             "400 Bad Request: <Error><Code>InvalidRequest</Code><Resource>/team507/503 429 SlowDown</Resource></Error>",
             "412 x: <Key>507 NoSuchBucket RequestTimeTooSkewed</Key>",
         ] {
-            let message = classify("s3://team507", &answered(text), true).to_string();
+            let message = classify(&at("s3://team507"), &answered(text), true).to_string();
             assert!(
                 message.contains("failed: it responded with HTTP status 4"),
                 "{message}"
@@ -454,7 +466,7 @@ mod tests {
                 store: "S3",
                 source: Box::new(source),
             };
-            let message = classify("r", &error, true).to_string();
+            let message = classify(&at("r"), &error, true).to_string();
             assert!(message.contains(expected), "{kind:?}: {message}");
         }
     }
@@ -490,7 +502,7 @@ mod tests {
                 path: String::new(),
                 source: Box::new(NoCredentials { source, are_named }),
             };
-            let found = classify("s3://b", &error, false);
+            let found = classify(&at("s3://b"), &error, false);
             assert!(found.to_string().contains(expected), "{found}");
             assert!(found.remedy().is_some(), "{found}");
         }
@@ -504,7 +516,7 @@ mod tests {
             source: Box::new(full),
         };
         assert!(matches!(
-            classify("f", &error, true),
+            classify(&at("f"), &error, true),
             RemoteError::Full { .. }
         ));
     }

@@ -37,9 +37,11 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
+//! use prep_fetch::NetworkVariables;
 //! use prep_remote::{Address, CloudCredentials, Remote};
 //! let address = Address::parse(&format!("file://{}", dir.path().display()))?;
-//! let remote = Remote::open(&address, &CloudCredentials::default(), Ok(None), &[])?;
+//! let (credentials, variables) = (CloudCredentials::default(), NetworkVariables::default());
+//! let remote = Remote::open(&address, &credentials, variables, Ok(None), &[])?;
 //! assert!(!remote.is_writable());
 //! # Ok(())
 //! # }
@@ -63,7 +65,6 @@ mod upload;
 pub use address::{Address, CloudCredentials};
 pub use error::RemoteError;
 pub use key::{KeyError, PublicKey, SigningKey, require_closed};
-pub use layout::Area;
 pub use link::{Link, LinkWarning, WarningSink};
 pub use mirror::MirroredBundle;
 pub use remote::{PutOutcome, Remote, RemoteSource};

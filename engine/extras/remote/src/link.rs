@@ -179,6 +179,13 @@ impl Link {
         self.0.wait(async move { inner.source(&name).await })
     }
 
+    /// Asks the remote whether its mirror has a bundle. The record of a source may be out of date.
+    pub fn has_bundle(&self, content: &Content) -> Result<bool, RemoteError> {
+        let (remote, content) = (self.0.remote.clone(), content.clone());
+        self.0
+            .wait(async move { remote.has_bundle(&content).await })
+    }
+
     /// Sets the cache that stores the highest serial number of each source. The link rejects source records with lower
     /// numbers, because they are outdated.
     pub fn remember_in(&self, store: &Store) {
@@ -471,7 +478,7 @@ mod tests {
             md5: None,
             sha256: None,
         };
-        let old = serde_json::json!({ "digest": content.digest, "bytes": 1, "mirrored": true });
+        let old = serde_json::json!({ "digest": content.digest, "bytes": 1, "mirrored": false });
         let place = crate::layout::source("c");
         let sealed = crate::trust::seal(&key, &place, &old).unwrap();
         let path = object_store::path::Path::from(place);
@@ -496,7 +503,7 @@ mod tests {
         let known = reader.source("c").unwrap().unwrap();
         assert_eq!(
             (known.serial, known.mirrored, known.remote),
-            (0, true, String::new())
+            (0, false, String::new())
         );
         // The same content is not written again. A different content is written, with a serial number.
         let writer = link(Some(key));

@@ -12,12 +12,14 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use prep_cache::{Content, Digest, LedgerEntry};
 use prep_core::{RateCheck, Remedy, canonical, chain};
+use prep_fetch::NetworkVariables;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout};
 
 use crate::address::{Address, CloudCredentials};
-use crate::error::{RemoteError, classify, is_forbidden};
+use crate::error::{ErrorContext, RemoteError, classify, is_forbidden};
+use crate::hashes::list_bytes;
 use crate::key::{KeyError, PublicKey, SigningKey};
 use crate::layout::Area;
 use crate::trust::{Rejection, TrustedSigner};
@@ -46,7 +48,7 @@ pub struct RemoteSource {
     /// Digests and length of the source.
     #[serde(flatten)]
     pub content: Content,
-    /// Whether the source's bytes are in the mirror.
+    /// Whether the source's bytes were in the mirror when the record was written.
     #[serde(default)]
     pub mirrored: bool,
     /// Serial number, higher than that of the replaced record. It is 0 in records of old versions.
@@ -72,7 +74,7 @@ pub(crate) type ByteChunks = BoxStream<'static, Result<Bytes, RemoteError>>;
 pub struct Remote {
     pub(crate) store: Arc<dyn ObjectStore>,
     root: Path,
-    pub(crate) name: String,
+    pub(crate) context: ErrorContext,
     pub(crate) read_only: bool,
     key: Option<SigningKey>,
     trusted: Vec<TrustedSigner>,
@@ -88,10 +90,11 @@ pub struct Remote {
 
 impl Remote {
     /// Opens the remote at an address. Signs records with `key`, and trusts records that `key` or a key in `trusted` signed.
-    /// If `key` is an error, only the operations that sign a record fail with it.
+    /// If `key` is an error, only the operations that sign a record fail with it. Errors about connections name `variables`.
     pub fn open(
         address: &Address,
         credentials: &CloudCredentials,
+        variables: NetworkVariables,
         key: Result<Option<SigningKey>, KeyError>,
         trusted: &[TrustedSigner],
     ) -> Result<Remote, RemoteError> {
@@ -106,6 +109,10 @@ impl Remote {
             root,
             read_only: address.is_read_only(),
             key_error,
+            context: ErrorContext {
+                variables,
+                ..remote.context
+            },
             ..remote
         })
     }
@@ -116,7 +123,7 @@ impl Remote {
             Some(error) => (chain(error), error.remedy()),
             None => ("there is no signing key".into(), Some(Remedy::ChooseKey)),
         };
-        let remote = self.name.clone();
+        let remote = self.context.remote.clone();
         RemoteError::NoKey {
             remote,
             cause,
@@ -157,7 +164,10 @@ impl Remote {
         Remote {
             store,
             root: Path::default(),
-            name: name.to_owned(),
+            context: ErrorContext {
+                remote: name.to_owned(),
+                ..ErrorContext::default()
+            },
             read_only: false,
             key,
             key_error: None,
@@ -172,14 +182,14 @@ impl Remote {
 
     /// Returns the address without secrets.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.context.remote
     }
 
     /// Returns the key that signs this machine's records. Fails if the remote is read-only, or if there is no key.
     pub fn require_writable(&self) -> Result<&SigningKey, RemoteError> {
         match &self.key {
             _ if self.read_only => Err(RemoteError::ReadOnly {
-                remote: self.name.clone(),
+                remote: self.context.remote.clone(),
             }),
             None => Err(self.no_key()),
             Some(key) => Ok(key),
@@ -217,16 +227,16 @@ impl Remote {
     async fn in_time<T>(&self, response: impl Future<Output = T>) -> Result<T, RemoteError> {
         let response = timeout(self.patience, response).await;
         response.map_err(|_| RemoteError::Overloaded {
-            remote: self.name.clone(),
+            remote: self.context.remote.clone(),
         })
     }
 
     fn read_error(&self, error: &object_store::Error) -> RemoteError {
-        classify(&self.name, error, false)
+        classify(&self.context, error, false)
     }
 
     pub(crate) fn write_error(&self, error: &object_store::Error) -> RemoteError {
-        classify(&self.name, error, true)
+        classify(&self.context, error, true)
     }
 
     /// Converts an error that means "not found" to `None`, unless the bucket is missing.
@@ -317,14 +327,14 @@ impl Remote {
     /// have an empty address and are valid in every remote.
     fn is_this_remote(&self, remote: &str) -> bool {
         let same = |address: &str| address.trim_end_matches('/') == remote.trim_end_matches('/');
-        remote.is_empty() || same(&self.name) || self.same_as.iter().any(|one| same(one))
+        remote.is_empty() || same(&self.context.remote) || self.same_as.iter().any(|one| same(one))
     }
 
     /// Writes the record of a source, or replaces it. `known` must have a higher serial number than the existing record.
     pub async fn put_source(&self, name: &str, known: &RemoteSource) -> Result<(), RemoteError> {
         let name = layout::source(name);
         let known = RemoteSource {
-            remote: self.name.clone(),
+            remote: self.context.remote.clone(),
             ..known.clone()
         };
         let sealed = self.seal(&name, &known)?;
@@ -345,7 +355,7 @@ impl Remote {
 
     fn seal<T: Serialize>(&self, name: &str, record: &T) -> Result<Vec<u8>, RemoteError> {
         let sealed = trust::seal(self.require_writable()?, name, record);
-        sealed.map_err(|error| RemoteError::failed(&self.name, error.to_string()))
+        sealed.map_err(|error| RemoteError::failed(&self.context.remote, error.to_string()))
     }
 
     async fn record<T: DeserializeOwned>(
@@ -392,10 +402,10 @@ impl Remote {
 
     /// Returns the bytes of a response as they arrive. The stream fails if the server sends less than the minimum rate.
     fn pieces(&self, got: GetResult) -> ByteChunks {
-        let name = self.name.clone();
+        let context = self.context.clone();
         let rate = RateCheck::new(self.patience);
         let pieces = stream::unfold((got.into_stream(), rate), move |(mut pieces, mut rate)| {
-            let name = name.clone();
+            let context = context.clone();
             async move {
                 let began = Instant::now();
                 let too_slow = |remote| Err(RemoteError::Overloaded { remote });
@@ -403,10 +413,10 @@ impl Remote {
                     Ok(None) => return None,
                     Ok(Some(Ok(piece))) => match rate.add(piece.len() as u64, began.elapsed()) {
                         true => Ok(piece),
-                        false => too_slow(name),
+                        false => too_slow(context.remote),
                     },
-                    Ok(Some(Err(error))) => Err(classify(&name, &error, false)),
-                    Err(_) => too_slow(name),
+                    Ok(Some(Err(error))) => Err(classify(&context, &error, false)),
+                    Err(_) => too_slow(context.remote),
                 };
                 Some((piece, (pieces, rate)))
             }
@@ -450,6 +460,14 @@ impl Remote {
         let path = self.path(name);
         let head = self.in_time(self.store.head(&path)).await?;
         Ok(self.none_if_missing(name, head)?.map(|meta| meta.size))
+    }
+
+    /// Returns whether the mirror has a bundle and its list of hashes. Compares only their lengths.
+    pub(crate) async fn has_bundle(&self, content: &Content) -> Result<bool, RemoteError> {
+        let bundle = layout::bundle(&content.digest);
+        let hashes = layout::hashes(&content.digest);
+        Ok(self.length(&bundle).await? == Some(content.bytes)
+            && self.length(&hashes).await? == Some(list_bytes(content.bytes)))
     }
 
     /// Copies an object from the private area to the public area. Fails if the store does not support copying.

@@ -19,7 +19,6 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::error::RemoteError;
 use crate::hashes::{Hashing, list_bytes, regions};
 use crate::layout;
-use crate::layout::Area;
 use crate::remote::Remote;
 
 /// A file with more bytes than this is sent in parts. Each part has at least this number of bytes.
@@ -29,19 +28,6 @@ const MAX_PARTS: u64 = 9_000;
 const PARTS_IN_FLIGHT: usize = 4;
 
 impl Remote {
-    /// Sends the object in `file`. If `replace` is false and the remote has the object, sends nothing. Fails if the digest
-    /// of `file` is not `digest`.
-    pub async fn put_object(
-        &self,
-        area: Area,
-        digest: &Digest,
-        file: Arc<File>,
-        replace: bool,
-    ) -> Result<(), RemoteError> {
-        let name = layout::object(area, digest);
-        self.put_file(&name, digest, file, replace).await
-    }
-
     /// Sends the list of a bundle's hashes, and then the bundle. If `replace` is false, skips a file that the remote has.
     pub async fn put_bundle(
         &self,
@@ -100,11 +86,11 @@ impl Remote {
         }
     }
 
-    /// Sends a file, and computes its digest at the same time. If the digest differs from `digest`, the file in the
-    /// remote never gets its final name.
+    /// Sends a file, and computes its digest at the same time. If the digest differs from `digest`, returns an error, and the
+    /// file in the remote never gets its final name.
     ///
     /// If `replace` is false and the remote has a file with this name and length, nothing is sent.
-    async fn put_file(
+    pub async fn put_file(
         &self,
         name: &str,
         digest: &Digest,
@@ -112,7 +98,7 @@ impl Remote {
         replace: bool,
     ) -> Result<(), RemoteError> {
         if self.read_only {
-            let remote = self.name.clone();
+            let remote = self.context.remote.clone();
             return Err(RemoteError::ReadOnly { remote });
         }
         let bytes = self.length_of(digest, &file)?;
@@ -215,7 +201,7 @@ impl Remote {
         let cause = format!(
             "the object {object} on this machine cannot be read or has changed, so it was not sent"
         );
-        RemoteError::failed(&self.name, cause)
+        RemoteError::failed(&self.context.remote, cause)
     }
 }
 

@@ -194,7 +194,7 @@ pub struct MirroredSource {
     sha256: Option<String>,
     link: Link,
     /// The content of the source when it was last used.
-    stated: Option<Content>,
+    last_used: Option<Content>,
     remote_answer: RemoteContent,
 }
 
@@ -217,15 +217,15 @@ impl MirroredSource {
             md5: md5.map(str::to_owned),
             sha256: sha256.map(str::to_owned),
             link,
-            stated: None,
+            last_used: None,
             remote_answer: RemoteContent::default(),
         }
     }
 
     /// Sets the source's content at its last use. This content takes precedence over the content that the remote records.
     #[must_use]
-    pub fn with_content(self, stated: Option<Content>) -> MirroredSource {
-        MirroredSource { stated, ..self }
+    pub fn with_content(self, last_used: Option<Content>) -> MirroredSource {
+        MirroredSource { last_used, ..self }
     }
 
     /// Returns a cell, into which a query of the remote writes the content that the remote records for this source. The
@@ -265,10 +265,10 @@ impl MirroredSource {
         if self.inner.location().is_some() {
             return Ok(None);
         }
-        let stated = self.stated.as_ref();
-        let stated = stated.filter(|content| self.is_published(content));
+        let last_used = self.last_used.as_ref();
+        let last_used = last_used.filter(|content| self.is_published(content));
         let recorded = || self.remote_answer.get_or_init(|| self.query_remote());
-        let content = stated.or_else(|| recorded().as_ref()).cloned();
+        let content = last_used.or_else(|| recorded().as_ref()).cloned();
         Ok(content.filter(|content| !context.outside.is_lost(&content.digest)))
     }
 
@@ -277,7 +277,7 @@ impl MirroredSource {
     fn explain(&self, error: StepError) -> StepError {
         let inner = self.link.inner();
         let recorded = self.remote_answer.get().and_then(Option::as_ref);
-        let content = self.stated.as_ref().or(recorded);
+        let content = self.last_used.as_ref().or(recorded);
         let absent = content.filter(|known| !inner.may_have(&known.digest));
         match error.remedy().zip(absent) {
             Some((remedy, known)) if inner.accepts_reads() => {

@@ -238,7 +238,8 @@ async fn object(
         _ => return in_remote(inner, area, digest).await,
     };
     let file = Arc::new(file);
-    let put = inner.remote.put_object(area, &digest, file, replace);
+    let name = layout::object(area, &digest);
+    let put = inner.remote.put_file(&name, &digest, file, replace);
     put.await?;
     inner.mark_sent(digest);
     inner.mark_present(area, digest);
@@ -287,8 +288,8 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
     Ok(())
 }
 
-/// Writes a source record, unless the remote has the same record. If `file` is given and the mirror does not contain it yet,
-/// sends the file to the mirror. A record whose signer is not trusted is replaced only on request, because other users may
+/// Writes a source record, unless the remote has the same record. If `file` is given and the mirror does not contain it,
+/// sends the file to the mirror. The record then states what the mirror contains. A record whose signer is not trusted is replaced only on request, because other users may
 /// trust the signer and not this machine.
 async fn source(
     inner: &Arc<Inner>,
@@ -305,17 +306,9 @@ async fn source(
     let same = before
         .as_ref()
         .filter(|known| known.content.digest == content.digest);
-    let is_mirrored = same.is_some_and(|known| known.mirrored);
     let mirrored = match file {
-        Some(file) if !is_mirrored || inner.is_damaged(&content.digest) => {
-            bundle(inner, content, file).await?;
-            true
-        }
-        _ if is_mirrored || !inner.mirror => is_mirrored,
-        _ => {
-            let name = layout::bundle(&content.digest);
-            inner.remote.length(&name).await? == Some(content.bytes)
-        }
+        Some(file) => bundle(inner, content, file).await.map(|()| true)?,
+        None => inner.remote.has_bundle(content).await?,
     };
     let mut content = content.clone();
     if let Some(known) = same {

@@ -37,6 +37,7 @@ fn remote(endpoint: &str, url: &str) -> Remote {
     Remote::open(
         &address,
         &CloudCredentials::new(variables),
+        prep_fetch::NetworkVariables::default(),
         Ok(Some(key)),
         &[],
     )

@@ -16,7 +16,7 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use prep_cache::{Content, Digest, LedgerEntry, Offer, Store};
 use prep_core::Ranges;
 use prep_remote::{
-    Area, Link, LinkWarning, PutOutcome, Rejection, Remote, RemoteError, SigningKey, TrustedSigner,
+    Link, LinkWarning, PutOutcome, Rejection, Remote, RemoteError, SigningKey, TrustedSigner,
     WarningSink,
 };
 
@@ -575,7 +575,7 @@ fn a_sent_file_is_compared_with_its_digest() {
             file.write_all(&vec![1; length]).unwrap();
             let file = Arc::new(file.try_clone().unwrap());
             let digest = Digest::of_bytes(b"something else");
-            let put = remote.put_object(Area::Private, &digest, file, false);
+            let put = remote.put_file("private/v1/objects/ab/cd", &digest, file, false);
             let error = runtime.block_on(put).unwrap_err();
             assert!(matches!(error, RemoteError::Failed { .. }), "{error}");
             assert_eq!(names(&store), Vec::<String>::new());

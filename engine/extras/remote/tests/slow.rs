@@ -79,7 +79,15 @@ fn every_read_ends_if_the_server_stops_or_is_slow() {
             let store = Store::open(&dir.path().join("store")).unwrap();
             let key = SigningKey::generate("a").unwrap();
             let credentials = CloudCredentials::new(Vec::new());
-            let remote = Remote::open(&server(respond), &credentials, Ok(Some(key)), &[]).unwrap();
+            let variables = prep_fetch::NetworkVariables::default();
+            let remote = Remote::open(
+                &server(respond),
+                &credentials,
+                variables,
+                Ok(Some(key)),
+                &[],
+            )
+            .unwrap();
             let sink = Arc::new(|_: &LinkWarning| {});
             let link = Link::with_remote(remote.with_patience(PATIENCE), false, sink).unwrap();
             let begun = Instant::now();
