@@ -270,7 +270,7 @@ const ATTACKS: &[Attack] = &[
         "removed line",
         |w| w.edited(2, |lines| drop(lines.remove(1))),
         5,
-        "lines before line 2 were removed (number of lines: 1)",
+        "lines before line 2 were removed (removed lines: 1)",
     ),
     Attack(
         "changed line",
@@ -637,7 +637,7 @@ const SEAL_ATTACKS: &[SealAttack] = &[
         "other answers for the same competition",
         |w| w.foreign(Harbour::ID),
         4,
-        "answers of `harbour` changed",
+        "private.age does not contain the private files of `harbour`",
     ),
     SealAttack(
         "plain file left behind",
@@ -826,6 +826,55 @@ fn a_run_makes_plain_answers_again_only_on_request() {
         .stderr_has(&["were not published by a run: "]);
     sandbox.prep(&["remove", Harbour::ID, "--yes"]);
     assert!(!sandbox.data().join("harbour/private.age").exists());
+}
+
+/// The header of the encrypted file states which private files it contains.
+#[test]
+fn outdated_and_truncated_sealed_files_are_found() {
+    let sandbox = Harbour::prepared();
+    let key = ["seal", "--new-identity", "grader.txt"];
+    let key = sandbox.prep(&key).code(0).stdout;
+    let seal = ["seal", Harbour::ID, "--for", key.trim()];
+    let state = || sandbox.state(Harbour::ID);
+    let grade = || sandbox.prep(&["grade", Harbour::ID, SAMPLE, "--identity", "grader.txt"]);
+    let private = sandbox.prepared(Harbour::ID).join("private");
+    sandbox
+        .prep(&[&seal[..], &["--keep-plain"]].concat())
+        .code(0);
+    assert_eq!(state(), "prepared v1 (own pipeline, plain and sealed)");
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
+    );
+    let mut run = sandbox.run_command(&[Harbour::ID]);
+    let run = CommandResult::of(run.arg("--quiet")).code(0);
+    run.stderr_has(&[
+        "private.age contains earlier answers; `prep seal harbour --variant v1 --for KEY`",
+    ]);
+    let outdated = "prepared v1 (own pipeline, plain and outdated sealed)";
+    assert_eq!(state(), outdated);
+    grade().code(0);
+    // Without the plain files, the published answers no longer exist.
+    let found = || {
+        assert_eq!(state(), "changed since prepared");
+        let listed = sandbox.prep(&["list", Harbour::ID]).code(0);
+        listed.stdout_has(&["changed or missing: private.age"]);
+        sandbox.prep(&["digest", Harbour::ID]).code(4);
+        grade().code(4)
+    };
+    fs::remove_dir_all(&private).expect("removed");
+    let message = "private.age does not contain the private files of `harbour`";
+    found().stderr_has(&[message, "prep run harbour --unseal"]);
+    let mut run = sandbox.run_command(&[Harbour::ID]);
+    CommandResult::of(run.arg("--unseal")).code(0);
+    assert_eq!(state(), outdated);
+    sandbox.prep(&seal).code(0);
+    assert_eq!(state(), "prepared v1 (own pipeline, sealed)");
+    grade().code(0);
+    let path = sandbox.data().join("harbour/private.age");
+    let bytes = fs::read(&path).expect("a sealed file");
+    fs::write(&path, &bytes[..bytes.len() / 2]).expect("truncated");
+    found().stderr_has(&["is damaged"]);
 }
 
 /// The private files of variants may be identical. Therefore sealing one variant does not protect the answers.

@@ -5,6 +5,9 @@
 //! A text header wraps a random file key for each recipient, and ends with a MAC. The content follows in chunks of 64 KiB,
 //! each encrypted and authenticated. Recipients of other kinds, such as passphrases, are skipped.
 //!
+//! Everybody can read the header. Its first stanza may be a statement about the content. Other tools skip this stanza, because
+//! they do not know this kind of recipient.
+//!
 //! The library `ring` does the cryptography, except for the multiplication on the curve. `curve25519-dalek` does this
 //! multiplication, because `ring` cannot use stored X25519 keys.
 
@@ -21,6 +24,7 @@ use crate::sealed::SealError;
 
 const VERSION: &str = "age-encryption.org/v1";
 const X25519: &str = "X25519";
+const STATEMENT: &str = "-> prep-sealed ";
 /// Maximum length of a header in bytes, enough for hundreds of recipients.
 const MAX_HEADER_BYTES: u64 = 1 << 16;
 const BODY_COLUMNS: usize = 64;
@@ -66,7 +70,8 @@ fn cipher(key: &Key) -> Result<LessSafeKey, SealError> {
     Ok(LessSafeKey::new(key))
 }
 
-/// Returns the key that wraps the file key. `secret` and `public` must belong to different parties.
+/// Returns the key that wraps the file key. `share` is the public key of an ephemeral key pair. One of `secret` and `public`
+/// must belong to this pair, and the other to the recipient.
 fn wrap_key(secret: Key, public: Key, share: Key, recipient: Key) -> Result<Key, SealError> {
     let shared = MontgomeryPoint(public).mul_clamped(secret).to_bytes();
     // For a point of low order, the shared secret is zero, which everybody knows.
@@ -84,8 +89,11 @@ fn wrap_nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; NONCE_LEN])
 }
 
-fn header(file_key: &[u8], recipients: &[Key]) -> Result<Vec<u8>, SealError> {
+fn header(file_key: &[u8], recipients: &[Key], statement: &str) -> Result<Vec<u8>, SealError> {
     let mut text = format!("{VERSION}\n");
+    if !statement.is_empty() {
+        text.push_str(&format!("{STATEMENT}{statement}\n\n"));
+    }
     for recipient in recipients {
         let ephemeral: Key = random().map_err(SealError::Write)?;
         let share = public_key(ephemeral);
@@ -132,10 +140,11 @@ pub(crate) struct Encryptor<W> {
 }
 
 impl<W: Write> Encryptor<W> {
-    pub(crate) fn new(mut out: W, recipients: &[Key]) -> Result<Encryptor<W>, SealError> {
+    /// Begins a file. The header contains `statement` unencrypted, unless it is empty.
+    pub(crate) fn new(mut out: W, recipients: &[Key], statement: &str) -> Result<Self, SealError> {
         let file_key: [u8; FILE_KEY_BYTES] = random().map_err(SealError::Write)?;
         let nonce: [u8; NONCE_BYTES] = random().map_err(SealError::Write)?;
-        let written = out.write_all(&header(&file_key, recipients)?);
+        let written = out.write_all(&header(&file_key, recipients, statement)?);
         written
             .and_then(|()| out.write_all(&nonce))
             .map_err(SealError::Write)?;
@@ -247,6 +256,13 @@ fn wrong() -> io::Error {
 
 fn damaged<E>(_: E) -> SealError {
     SealError::Damaged(wrong())
+}
+
+/// Returns the statement in the header of a file. It is not authenticated, because that needs the file key.
+pub(crate) fn statement(input: impl BufRead) -> Option<String> {
+    let mut lines = input.take(MAX_HEADER_BYTES).lines().map_while(Result::ok);
+    lines.next().filter(|version| version == VERSION)?;
+    Some(lines.next()?.strip_prefix(STATEMENT)?.to_owned())
 }
 
 fn read_header(input: &mut impl BufRead, secrets: &[Key]) -> Result<Vec<u8>, SealError> {
@@ -435,7 +451,7 @@ mod tests {
             3 * CHUNK_BYTES,
         ] {
             let content: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
-            let mut encryptor = Encryptor::new(Vec::new(), &[public_key(secret)]).unwrap();
+            let mut encryptor = Encryptor::new(Vec::new(), &[public_key(secret)], "").unwrap();
             encryptor.write_all(&content).unwrap();
             let file = encryptor.finish().unwrap();
             assert_eq!(decrypt(&file, secret).unwrap(), content, "{length}");
@@ -445,7 +461,7 @@ mod tests {
     /// For a point of low order, the shared secret is zero, so everybody could unwrap the file key.
     #[test]
     fn points_of_low_order_are_rejected() {
-        let mut file = header(&[7; FILE_KEY_BYTES], &[public_key(random().unwrap())]).unwrap();
+        let mut file = header(&[7; FILE_KEY_BYTES], &[public_key(random().unwrap())], "").unwrap();
         let share = file.windows(7).position(|part| part == b"X25519 ").unwrap() + 7;
         file[share..share + 43].copy_from_slice(BASE64.encode([0; 32]).as_bytes());
         assert!(matches!(

@@ -19,4 +19,4 @@ mod sealed;
 
 pub use log::{LogFault, LogWriter, LoggedLine, ReadLog};
 pub use report::{ReportRejection, competition_of, reports_of, sign, verify};
-pub use sealed::{Identity, Recipient, SealError, SealNote, seal, unseal};
+pub use sealed::{Identity, Recipient, SealError, SealNote, seal, stated_digest, unseal};

@@ -246,7 +246,7 @@ pub enum LogFault {
     #[error("line 1 was changed or replaced: its hash is not that of an empty log")]
     Begun,
     #[error(
-        "lines before line {line} were removed (number of lines: {count}): line {line} has position {position}"
+        "lines before line {line} were removed (removed lines: {count}): line {line} has position {position}"
     )]
     Removed {
         line: usize,
@@ -411,11 +411,11 @@ mod tests {
         for (edited, message) in [
             (
                 vec![lines[0], lines[2], lines[3]],
-                "lines before line 2 were removed (number of lines: 1)",
+                "lines before line 2 were removed (removed lines: 1)",
             ),
             (
                 vec![lines[2], lines[3]],
-                "lines before line 1 were removed (number of lines: 2)",
+                "lines before line 1 were removed (removed lines: 2)",
             ),
             (
                 vec![lines[0], &changed, lines[2]],

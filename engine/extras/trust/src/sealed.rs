@@ -4,6 +4,9 @@
 //! answers, and the other files, with paths such as `private/test.csv`. This command lists them:
 //! `age -d -i IDENTITY private.age | tar t`.
 //!
+//! The unencrypted header states the digest of the private files, so that everybody can find out whether they are those of a
+//! publication.
+//!
 //! Encryption does not prove who sealed the file, because everybody can encrypt for a public key. Therefore the caller must
 //! compare the answers with their recorded digest.
 
@@ -102,6 +105,9 @@ pub struct SealNote {
     pub competition: String,
     /// Variant of the pipeline.
     pub variant: String,
+    /// Digest of all private files, also in the unencrypted header. Empty in files of earlier versions, and if it is unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub private: String,
 }
 
 /// Encrypts files. Each element of `files` is a name in the archive and the path of the file.
@@ -112,7 +118,7 @@ pub fn seal<W: Write>(
     files: &[(String, PathBuf)],
 ) -> Result<W, SealError> {
     let keys: Vec<[u8; 32]> = recipients.iter().map(|key| key.0).collect();
-    let mut archive = TarWriter::new(Encryptor::new(out, &keys)?);
+    let mut archive = TarWriter::new(Encryptor::new(out, &keys, &note.private)?);
     let failed = |error| SealError::Write(io::Error::other(error));
     let note = serde_json::to_vec(note).map_err(|error| SealError::Write(error.into()))?;
     let size = note.len() as u64;
@@ -124,6 +130,11 @@ pub fn seal<W: Write>(
     }
     let encrypted = archive.finish().map_err(failed)?;
     encrypted.finish().map_err(SealError::Write)
+}
+
+/// Returns the digest of the private files that the unencrypted header states. Files of earlier versions state none.
+pub fn stated_digest(sealed: impl BufRead) -> Option<String> {
+    age::statement(sealed)
 }
 
 /// Decrypts sealed answers in memory. Returns the note that the archive contains, and the content of the file `wanted`.
@@ -178,6 +189,7 @@ mod tests {
         let note = SealNote {
             competition: "a".to_owned(),
             variant: "v1".to_owned(),
+            private: "5eed".to_owned(),
         };
         (dir, files.into(), note)
     }
@@ -217,7 +229,7 @@ mod tests {
         let (_dir, files, note) = world();
         let (text, recipient) = Identity::generate().unwrap();
         let identity = Identity::parse(&text).unwrap();
-        let sealed = seal(Vec::new(), &[recipient], &note, &files).unwrap();
+        let sealed = seal(Vec::new(), std::slice::from_ref(&recipient), &note, &files).unwrap();
         let open = |sealed: &[u8]| {
             unseal(
                 sealed,
@@ -238,5 +250,15 @@ mod tests {
             assert!(open(&sealed[..length]).is_err(), "{length}");
         }
         assert!(open(&[sealed.as_slice(), b"x"].concat()).is_err());
+        assert_eq!(stated_digest(&*sealed).as_deref(), Some("5eed"));
+        let private = String::new();
+        let older = seal(
+            Vec::new(),
+            &[recipient],
+            &SealNote { private, ..note },
+            &files,
+        )
+        .unwrap();
+        assert!(stated_digest(&*older).is_none() && open(&older).is_ok());
     }
 }
