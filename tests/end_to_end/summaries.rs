@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::support::{Harbour, Sandbox, names_in};
 
 /// Two experiments. As in `docs/guide.md`, each run group is graded separately.
@@ -117,6 +119,18 @@ fn runs_that_are_left_out_or_empty_have_a_warning() {
             "left out because a run is named ID_anything: runs/harbour-2",
         ),
         (
+            "harbour_1 g/harbour_2",
+            USUAL,
+            0,
+            "left out because they are not named as run groups in this command: runs/g",
+        ),
+        (
+            "old/g/harbour_2",
+            USUAL,
+            4,
+            "runs/old contains run groups; write runs/old/*/",
+        ),
+        (
             "harbour-2",
             USUAL,
             4,
@@ -148,6 +162,45 @@ fn runs_that_are_left_out_or_empty_have_a_warning() {
             listed.stderr
         );
     }
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.write(&format!("runs/harbour_1/{USUAL}"), "id,docked\n1,1\n");
+    let not_listed = "left out because metadata.json does not list them: runs/harbour_1";
+    for (runs, code, expected) in [
+        (
+            r#"["harbour_1"]"#,
+            0,
+            "1 run, 0 of them without a submission",
+        ),
+        (
+            r#"{"harbour_1": {}, "harbour_2": {}}"#,
+            0,
+            "whose directories do not exist: runs/harbour_2",
+        ),
+        (r#"{"harbour_2": {}}"#, 0, not_listed),
+        (
+            "{}",
+            4,
+            "add the name of runs/harbour_1 to `runs` in the metadata.json",
+        ),
+        ("[1]", 4, "no `runs` with the names of the runs"),
+    ] {
+        sandbox.write("runs/metadata.json", format!("{{\"runs\": {runs}}}"));
+        let listed = sandbox.prep(&["grade", "runs", "--list"]).code(code);
+        listed.stderr_has(&[expected]);
+    }
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    for agent in ["mine", "theirs"] {
+        let path = format!("runs/1_run-group_{agent}/harbour_1/{USUAL}");
+        sandbox.write(&path, "id,docked\n1,1\n");
+    }
+    let [mine, theirs] = ["mine", "theirs"].map(|agent| format!("runs/1_run-group_{agent}"));
+    let both = sandbox.prep(&["grade", &mine, &theirs, "--list"]).code(0);
+    let warning = "the run groups are those of different agents";
+    both.stderr_has(&[warning, "mine, theirs"]);
+    let one = sandbox.prep(&["grade", &mine, "--list"]).code(0);
+    assert!(!one.stderr.contains(warning), "{}", one.stderr);
     let sandbox = Harbour::prepared();
     sandbox.write("runs/harbour_1/notes.txt", "");
     let graded = sandbox.prep(&["grade", "runs", "-o", "rep"]).code(0);
@@ -173,6 +226,14 @@ fn the_option_for_another_place_must_fit_all_runs() {
         (
             "1/submission/a.csv",
             "write `--submission-path submission/a.csv`",
+        ),
+        (
+            "1/submission/submission/submission.csv",
+            "write `--submission-path submission/submission/submission.csv`",
+        ),
+        (
+            "1/workspace/code/out/submission.csv",
+            "write `--submission-path workspace/code/out/submission.csv`",
         ),
         ("1/ok.csv 2/other.csv", "move the files"),
         ("1/ok.csv 2/submission/submission.csv", "move the files"),
@@ -269,23 +330,59 @@ fn runs_that_were_not_graded_have_a_warning() {
     }
 }
 
-/// A report states the variant. Scores of different test rows are not averaged in silence.
+/// A report states the variant and the digest of the rules. Scores of different test rows or metrics are not averaged in
+/// silence.
 #[test]
-fn runs_of_different_variants_have_a_warning() {
+fn runs_without_a_comparable_mean_have_a_warning() {
     let sandbox = Harbour::prepared();
     let path = format!("runs/g/{}_a/submission/submission.csv", Harbour::ID);
     sandbox.write(&path, "id,docked\n1,1\n");
-    let warning = "graded with different variants";
     sandbox.prep(&["grade", "runs/g", "-o", "rep"]).code(0);
     let report = names_in(&sandbox.path("rep")).remove(0);
     let text = fs::read_to_string(sandbox.path("rep").join(report)).expect("a report");
     let same = sandbox.prep(&["summarize", "rep"]).code(0);
-    assert!(!same.stderr.contains(warning), "{}", same.stderr);
-    let other = text.replace("\"variant\": \"", "\"variant\": \"fixed-");
-    assert_ne!(text, other);
-    sandbox.write("rep/2026-01-01T00-00-00-GMT_grading_report.json", &other);
-    let mixed = sandbox.prep(&["summarize", "rep"]).code(0);
-    mixed.stderr_has(&[warning, "harbour"]);
+    for (pointer, other, warning) in [
+        (
+            "/gold_threshold",
+            json!(null),
+            "these competitions have no leaderboard",
+        ),
+        (
+            "/digests/rules",
+            json!("sha256:0"),
+            "graded with different rules or metrics",
+        ),
+        (
+            "/digests/answers",
+            json!("sha256:0"),
+            "graded with different answers",
+        ),
+    ] {
+        assert!(!same.stderr.contains(warning), "{}", same.stderr);
+        let mut changed: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let entry = &mut changed["competition_reports"][0];
+        *entry.pointer_mut(pointer).expect("a member") = other;
+        sandbox.write(
+            "rep/2026-01-01T00-00-00-GMT_grading_report.json",
+            changed.to_string(),
+        );
+        let mixed = sandbox.prep(&["summarize", "rep"]).code(0);
+        mixed.stderr_has(&[warning, "harbour"]);
+    }
+    fs::create_dir(sandbox.path("other")).expect("a directory");
+    let report = "2026-01-01T00-00-00-GMT_grading_report.json";
+    fs::rename(
+        sandbox.path("rep").join(report),
+        sandbox.path("other").join(report),
+    )
+    .expect("moved");
+    let two = sandbox
+        .prep(&["summarize", "mine=rep", "theirs=other"])
+        .code(0);
+    two.stderr_has(&[
+        "the experiments were graded with different answers, rules or metrics",
+        "harbour",
+    ]);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Caution {
 pub enum CautionKind {
     /// Directories of run groups contain no report.
     GroupsWithoutReport,
-    /// The names of the run groups contain several agents.
+    /// According to their names, the run groups belong to several agents.
     Agents,
     /// The figures of a set leave out runs. The figures of competitions do not.
     Sets,
@@ -54,11 +54,20 @@ impl Experiment {
         let figures = self.sets.iter().flat_map(|(_, figures)| figures);
         let others = [
             groups(false).map(|names| format!("run groups without a directory are left out: {names}")),
-            competitions(|one| one.has_mixed_variants).map(|ids| {
+            competitions(|one| one.has_mixed_answers).map(|ids| {
                 format!(
-                    "the runs of {ids} were graded with different variants, so the figures mix scores of different test rows; \
+                    "the runs of {ids} were graded with different answers, so the figures mix scores of different test rows; \
                      use the reports of one variant at a time"
                 )
+            }),
+            competitions(|one| one.has_mixed_rules).map(|ids| {
+                format!(
+                    "the runs of {ids} were graded with different rules or metrics, so the figures mix scores of different \
+                     meaning; grade all runs in the same way"
+                )
+            }),
+            competitions(|one| one.has_no_leaderboard).map(|ids| {
+                format!("these competitions have no leaderboard, so none of their runs has a medal or is above the median: {ids}")
             }),
             competitions(|one| one.copies > 0)
                 .map(|ids| format!("submissions of these competitions are identical to the answers: {ids}")),

@@ -25,9 +25,9 @@ mod summary;
 
 pub use budget::{BUDGET_FIELDS, Budget, Budgets};
 pub use caution::{Caution, CautionKind};
-pub use list::{ListPlaces, Submission, list, unnamed_runs};
+pub use list::{ListPlaces, RunGroup, Submission, list};
 pub use report::{ExperimentsError, GradedRun, LeftOutGroup, RepeatedRun, Runs, UngradedRun};
-pub use report::{Group, experiments, reports_at, reports_in, reports_of_groups};
+pub use report::{Group, agents, experiments, reports_at, reports_in, reports_of_groups};
 pub use report::{parse, read_reports};
 pub use summary::{Choice, Estimate, GRADED, LeftOut, METRICS, OWN, SeedMetric, Set};
 pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise, summarise_competition};

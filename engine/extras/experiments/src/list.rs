@@ -59,95 +59,132 @@ impl Default for ListPlaces {
     }
 }
 
-/// Lists the submissions of a run group. `path` is the directory of the group, or its `metadata.json`.
-pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, ExperimentsError> {
-    let (directory, metadata) = match path.is_dir() {
-        true => (path, path.join("metadata.json")),
-        false => (path.parent().unwrap_or(Path::new("")), path.to_owned()),
-    };
-    let runs = match path.is_dir() && !metadata.exists() {
-        true => subdirectories(directory)?,
-        false => runs(&metadata)?,
-    };
-    Ok(runs
-        .iter()
-        .map(|run| {
-            let directory = normalized(&directory.join(run));
-            let existing = |place: &Path| {
-                let path = normalized(&directory.join(place));
-                path.exists().then(|| path.to_string_lossy().into_owned())
-            };
-            let submission_path = existing(&places.submission);
-            let misplaced = match submission_path {
-                Some(_) => None,
-                None => csv_file(&directory, &places.submission),
-            };
-            Submission {
-                competition_id: run.split('_').next().unwrap_or_default().to_owned(),
-                submission_path,
-                misplaced,
-                logs_path: existing(&places.logs),
-                code_path: existing(&places.code),
-                directory,
-            }
-        })
-        .collect())
+/// The runs in a directory.
+#[derive(Debug, Default)]
+pub struct RunGroup {
+    pub runs: Vec<Submission>,
+    /// Whether a file `metadata.json` lists the runs.
+    pub has_metadata: bool,
+    /// Subdirectories that contain a submission, but are not runs: `metadata.json` does not list them or, without this file,
+    /// their names contain no `_`.
+    pub others: Vec<PathBuf>,
 }
 
-/// Returns the names of the runs in `metadata.json`, in the order of the file.
+/// Lists the submissions of a run group. `path` is the directory of the group, or its `metadata.json`.
+pub fn list(path: &Path, places: &ListPlaces) -> Result<RunGroup, ExperimentsError> {
+    let metadata = match path.is_dir() {
+        true => path.join("metadata.json"),
+        false => path.to_owned(),
+    };
+    let directory = metadata.parent().unwrap_or(Path::new(""));
+    let has_metadata = !path.is_dir() || metadata.exists();
+    let subdirectories = || -> Result<Vec<String>, ExperimentsError> {
+        let mut entries = report::entries(directory)?;
+        entries.retain(|(_, path)| path.is_dir());
+        Ok(entries.into_iter().map(|(name, _)| name).collect())
+    };
+    let names = match has_metadata {
+        true => runs(&metadata)?,
+        false => subdirectories()?
+            .into_iter()
+            .filter(|name| name.contains('_'))
+            .collect(),
+    };
+    let mut others = subdirectories().unwrap_or_default();
+    others.retain(|name| {
+        !names.contains(name) && directory.join(name).join(&places.submission).exists()
+    });
+    let runs = names.iter().map(|run| {
+        let directory = normalized(&directory.join(run));
+        let existing = |place: &Path| {
+            let path = normalized(&directory.join(place));
+            path.exists().then(|| path.to_string_lossy().into_owned())
+        };
+        let submission_path = existing(&places.submission);
+        let misplaced = match submission_path {
+            Some(_) => None,
+            None => csv_file(&directory, &places.submission),
+        };
+        Submission {
+            competition_id: run.split('_').next().unwrap_or_default().to_owned(),
+            submission_path,
+            misplaced,
+            logs_path: existing(&places.logs),
+            code_path: existing(&places.code),
+            directory,
+        }
+    });
+    Ok(RunGroup {
+        runs: runs.collect(),
+        has_metadata,
+        others: others
+            .iter()
+            .map(|name| normalized(&directory.join(name)))
+            .collect(),
+    })
+}
+
+/// Returns the names of the runs in `metadata.json`, in the order of the file: the keys of `runs`, or its elements.
 fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     let text = report::read(metadata)?;
-    match report::parse_json(&text, metadata)?.get("runs") {
-        Some(JsonValue::Object(runs)) => {
-            let names = runs.keys().map(|name| name.to_string_lossy().into_owned());
-            Ok(names.collect())
-        }
-        _ => Err(ExperimentsError::new(
-            metadata,
-            "has no `runs`; expected the metadata.json of a run group",
-        )),
-    }
+    let names: Option<Vec<String>> = match report::parse_json(&text, metadata)?.get("runs") {
+        Some(JsonValue::Object(runs)) => Some(
+            runs.keys()
+                .map(|name| name.to_string_lossy().into_owned())
+                .collect(),
+        ),
+        Some(JsonValue::List(runs)) => runs
+            .iter()
+            .map(|name| name.as_str().map(str::to_owned))
+            .collect(),
+        _ => None,
+    };
+    names.ok_or_else(|| {
+        let problem =
+            "has no `runs` with the names of the runs; expected the metadata.json of a run group";
+        ExperimentsError::new(metadata, problem)
+    })
 }
 
-/// Returns a CSV file of a run: the file at the usual place, one with the name of the submission in the directory of the run
-/// or in its subdirectories, or another one in the directory of the run or in that of the submission.
+/// Returns the first CSV file of a run, in this order:
+///
+/// 1. the file at the usual place
+/// 2. a file with the name of the submission, anywhere in the directory of the run
+/// 3. any file directly in the directory of the run, or in the directory that `submission` names
 fn csv_file(run: &Path, submission: &Path) -> Option<PathBuf> {
-    let entries = |one: &Path| report::entries(one).unwrap_or_default();
-    let own = entries(run);
-    let inner = own.iter().map(|(_, path)| path);
-    let inner = inner.filter_map(|path| Some(path.join(submission.file_name()?)));
     let usual = run.join(ListPlaces::default().submission);
-    let named = inner.chain(submission.file_name().map(|name| run.join(name)));
-    let parent = submission
-        .parent()
-        .filter(|parent| *parent != Path::new(""));
-    let siblings = parent.map_or(Vec::new(), |parent| entries(&run.join(parent)));
-    let others = own.iter().chain(&siblings).map(|(_, path)| path.clone());
-    let is_csv =
-        |path: &PathBuf| path.extension().is_some_and(|end| end == "csv") && path.is_file();
-    std::iter::once(usual)
-        .chain(named)
-        .chain(others)
-        .find(is_csv)
+    let place = run.join(submission);
+    let rank = |path: &Path| match path.file_name() == submission.file_name() {
+        _ if path == usual => Some(1),
+        true => Some(2),
+        false => [Some(run), place.parent()]
+            .contains(&path.parent())
+            .then_some(3),
+    };
+    let mut files = Vec::new();
+    add_files(run, MAX_LEVELS, &mut files);
+    files.retain(|path| path.extension().is_some_and(|end| end == "csv"));
+    let ranked = files
+        .iter()
+        .filter_map(|path| Some((rank(path)?, path.components().count(), path)));
+    ranked.min().map(|(.., path)| path.clone())
 }
 
-fn subdirectories(directory: &Path) -> Result<Vec<String>, ExperimentsError> {
-    let mut entries = report::entries(directory)?;
-    entries.retain(|(name, path)| path.is_dir() && name.contains('_'));
-    Ok(entries.into_iter().map(|(name, _)| name).collect())
-}
+/// Maximum numbers of levels and of files in which the submission of a run is searched for. A run can contain the data of its
+/// competition.
+const MAX_LEVELS: usize = 4;
+const MAX_FILES: usize = 10_000;
 
-/// Returns the subdirectories that contain a submission, but are not runs because their names contain no `_`. Returns nothing
-/// if the runs are listed in `metadata.json`.
-pub fn unnamed_runs(directory: &Path, places: &ListPlaces) -> Vec<PathBuf> {
-    if directory.join("metadata.json").exists() {
-        return Vec::new();
+/// Adds the files in a directory to `files`, at most `levels` levels down.
+fn add_files(directory: &Path, levels: usize, files: &mut Vec<PathBuf>) {
+    for (_, path) in report::entries(directory).unwrap_or_default() {
+        match path.is_dir() {
+            _ if files.len() == MAX_FILES => return,
+            false => files.push(path),
+            true if levels > 1 && !path.is_symlink() => add_files(&path, levels - 1, files),
+            true => {}
+        }
     }
-    let entries = report::entries(directory).unwrap_or_default();
-    let unnamed = entries.into_iter().filter(|(name, path)| {
-        !name.contains('_') && path.is_dir() && path.join(&places.submission).exists()
-    });
-    unnamed.map(|(_, path)| path).collect()
 }
 
 fn normalized(path: &Path) -> PathBuf {
@@ -181,14 +218,14 @@ mod tests {
         std::fs::create_dir_all(at("b-3/submission")).unwrap();
         std::fs::write(at("b-3/submission/submission.csv"), "").unwrap();
         std::fs::create_dir_all(at("logs")).unwrap();
-        let unnamed = |path: &Path| unnamed_runs(path, &ListPlaces::default());
-        assert_eq!(unnamed(dir.path()), [at("b-3")]);
+        let others = |path: &Path| list(path, &ListPlaces::default()).unwrap().others;
+        assert_eq!(others(dir.path()), [at("b-3")]);
         std::fs::create_dir_all(at("a_2_x/logs")).unwrap();
         std::fs::write(at("a_2_x/logs/agent.log"), "").unwrap();
         let ids = |list: &[Submission]| -> Vec<String> {
             list.iter().map(|one| one.competition_id.clone()).collect()
         };
-        let by_folder = list(dir.path(), &ListPlaces::default()).unwrap();
+        let by_folder = list(dir.path(), &ListPlaces::default()).unwrap().runs;
         assert_eq!(ids(&by_folder), ["a", "b", "b", "c", "c", "c"]);
         let misplaced: Vec<_> = by_folder.iter().map(|one| one.misplaced.clone()).collect();
         let expected = [
@@ -203,7 +240,7 @@ mod tests {
             submission: "output/x.csv".into(),
             ..ListPlaces::default()
         };
-        let found = list(dir.path(), &elsewhere).unwrap();
+        let found = list(dir.path(), &elsewhere).unwrap().runs;
         let usual = at("b_1/submission/submission.csv");
         assert_eq!(found[1].misplaced, Some(usual));
         std::fs::write(
@@ -211,9 +248,9 @@ mod tests {
             r#"{"run_group": "g", "runs": {"b_1": {"success": true}, "a_2_x": {}, "gone_3": {}}}"#,
         )
         .unwrap();
-        assert_eq!(unnamed(dir.path()), Vec::<PathBuf>::new());
+        assert_eq!(others(dir.path()), [at("b-3")]);
         for path in [dir.path().to_owned(), at("metadata.json")] {
-            let found = list(&path, &ListPlaces::default()).unwrap();
+            let found = list(&path, &ListPlaces::default()).unwrap().runs;
             assert_eq!(ids(&found), ["b", "a", "gone"]);
             assert!(
                 found[0]

@@ -31,6 +31,11 @@ pub struct GradedRun {
     pub created_at: Option<String>,
     /// SHA-256 of the submission. Upstream's reports do not have it.
     pub submission_digest: Option<String>,
+    /// Digests of the answers and of the grading rules, which contain the metric. Upstream's reports do not have them.
+    pub answers_digest: Option<String>,
+    pub rules_digest: Option<String>,
+    /// Whether the report states that the competition has no leaderboard.
+    pub has_no_leaderboard: bool,
     pub variant: Option<String>,
     /// Whether the submission was identical to the answers.
     pub is_answers: bool,
@@ -87,12 +92,14 @@ pub struct RepeatedRun {
 }
 
 /// Returns the runs that were graded several times, sorted. Upstream's reports do not contain the submission's digest, so
-/// their entries are compared by time.
+/// their entries are compared by time. A run without a submission is recognized by its directory.
 pub fn repeated_runs<'a>(runs: impl IntoIterator<Item = &'a GradedRun>) -> Vec<RepeatedRun> {
     let mut entries: BTreeMap<_, usize> = BTreeMap::new();
-    for run in runs.into_iter().filter(|run| run.exists) {
+    for run in runs {
         let content = run.submission_digest.as_ref().or(run.created_at.as_ref());
-        if let Some(place) = run.submission.as_ref().zip(content) {
+        let submission = run.submission.as_ref().filter(|_| run.exists).zip(content);
+        let submission = submission.map(|(path, content)| (path, Some(content)));
+        if let Some(place) = submission.or(run.directory.as_ref().map(|path| (path, None))) {
             *entries.entry((&run.competition, place)).or_default() += 1;
         }
     }
@@ -105,6 +112,9 @@ pub fn repeated_runs<'a>(runs: impl IntoIterator<Item = &'a GradedRun>) -> Vec<R
     repeated.collect()
 }
 
+/// The path in the reports of runs without a submission.
+const NO_SUBMISSION: &str = "None";
+
 /// Reads the runs in grading reports, each report once. Leaves out ungraded runs that were graded in another report.
 pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
     let mut all = Runs::default();
@@ -116,9 +126,19 @@ pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
         }
         let found = parse(&read(path)?, path)?;
         all.graded.extend(found.graded);
-        all.ungraded.extend(found.ungraded);
+        // A run that could not be graded twice is one run.
+        for run in found.ungraded {
+            let is_same = |one: &UngradedRun| {
+                (&one.competition, &one.submission_path) == (&run.competition, &run.submission_path)
+            };
+            if run.submission_path == NO_SUBMISSION || !all.ungraded.iter().any(is_same) {
+                all.ungraded.push(run);
+            }
+        }
     }
-    all.agents = agents(&all.graded);
+    let runs = all.graded.iter();
+    let paths = runs.flat_map(|run| [&run.submission, &run.directory]);
+    all.agents = agents(paths.filter_map(Option::as_deref));
     let Runs {
         graded, ungraded, ..
     } = &mut all;
@@ -132,17 +152,11 @@ pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
     Ok(all)
 }
 
-/// Returns the agents of the runs, according to the paths of their submissions. Upstream names run groups
-/// `TIME_run-group_AGENT`.
-fn agents(runs: &[GradedRun]) -> BTreeSet<String> {
-    let paths = runs
-        .iter()
-        .flat_map(|run| [&run.submission, &run.directory]);
-    let paths = paths.filter_map(Option::as_deref);
+/// Returns the agents that the paths of runs name. Upstream names run groups `TIME_run-group_AGENT`.
+pub fn agents<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     let names = paths.flat_map(|path| path.split('/'));
-    names
-        .filter_map(|name| Some(name.split_once("_run-group_")?.1.to_owned()))
-        .collect()
+    let agents = names.filter_map(|name| Some(name.split_once("_run-group_")?.1.to_owned()));
+    agents.collect()
 }
 
 /// Reads a text file. Fails if it is a Git LFS pointer.
@@ -224,6 +238,10 @@ fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
             .and_then(JsonValue::as_str)
             .map(str::to_owned)
     };
+    let digest = |name| {
+        let digest = entry.get("digests")?.get(name)?;
+        digest.as_str().map(str::to_owned)
+    };
     Ok(GradedRun {
         competition: text("competition_id").ok_or("it has no `competition_id`")?,
         score: match entry.get("score") {
@@ -243,10 +261,10 @@ fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
         submission: text("submission_path"),
         directory: text("run"),
         created_at: text("created_at"),
-        submission_digest: entry
-            .get("digests")
-            .and_then(|digests| digests.get("submission")?.as_str())
-            .map(str::to_owned),
+        submission_digest: digest("submission"),
+        answers_digest: digest("answers"),
+        rules_digest: digest("rules"),
+        has_no_leaderboard: entry.get("gold_threshold") == Some(&JsonValue::Null),
         variant: text("variant"),
         is_answers: entry.get("submission_is_answers") == Some(&JsonValue::Bool(true)),
         is_not_comparable: entry.get("comparable_with_v1") == Some(&JsonValue::Bool(false)),
@@ -529,10 +547,6 @@ mod tests {
 
     #[test]
     fn names_of_run_groups_contain_agents() {
-        let run = |path: &str| GradedRun {
-            submission: Some(path.to_owned()),
-            ..GradedRun::default()
-        };
         let mine = "runs/2026-01-31T12-00-00-GMT_run-group_mine/a_1/submission/submission.csv";
         for (other, expected) in [
             (mine.replace("a_1", "a_2"), vec!["mine"]),
@@ -540,8 +554,7 @@ mod tests {
             ("runs/theirs/a_1/submission.csv".to_owned(), vec!["mine"]),
             ("None".to_owned(), vec!["mine"]),
         ] {
-            let runs = [run(mine), run(&other)];
-            let found: Vec<String> = agents(&runs).into_iter().collect();
+            let found: Vec<String> = agents([mine, &other].into_iter()).into_iter().collect();
             assert_eq!(found, expected, "{other}");
         }
     }

@@ -81,12 +81,21 @@ pub struct CompetitionSummary {
     pub copies: usize,
     /// Number of runs whose score cannot be compared with upstream's scores.
     pub not_comparable: usize,
-    /// Whether runs were graded with different variants of the competition, so that their scores cannot be averaged.
+    /// Whether runs were graded with different answers, so that their scores cannot be averaged.
     #[serde(skip)]
-    pub has_mixed_variants: bool,
+    pub has_mixed_answers: bool,
+    /// Whether runs were graded with different grading rules, which contain the metric.
+    #[serde(skip)]
+    pub has_mixed_rules: bool,
+    /// Whether no run can have a medal, because the competition has no leaderboard.
+    #[serde(skip)]
+    pub has_no_leaderboard: bool,
     /// Number of gradings of the competition in the logs of gradings, up to and including the last run. `None` if a run
     /// was not logged.
     pub looks: Option<u64>,
+    /// Number of runs whose grading was logged.
+    #[serde(skip)]
+    pub logged: usize,
     /// Mean of all scores.
     pub mean_score: Option<f64>,
     /// `None` for a single score.
@@ -173,8 +182,11 @@ pub fn summarise_competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummar
         any_medal: count(GradedRun::any_medal),
         copies: count(|run| run.is_answers),
         not_comparable: count(|run| run.is_not_comparable),
-        has_mixed_variants: has_mixed_variants(runs),
+        has_mixed_answers: have_mixed_answers(runs),
+        has_mixed_rules: differ(runs, |run| run.rules_digest.as_deref()),
+        has_no_leaderboard: runs.iter().any(|run| run.has_no_leaderboard),
         looks: looks(runs),
+        logged: count(|run| run.looks.is_some()),
         mean_score: score.map(|score| score.mean),
         score_standard_error: score
             .filter(|_| scores.len() > 1)
@@ -182,21 +194,35 @@ pub fn summarise_competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummar
     }
 }
 
-/// Returns whether submissions were graded with different variants. Runs without a submission are ignored, because they have
-/// no score. Upstream's reports state no variant, because upstream has only `v1`.
-fn has_mixed_variants(runs: &[&GradedRun]) -> bool {
+/// Returns whether submissions were graded with different answers. Upstream's reports state neither a digest nor a variant,
+/// because upstream has only `v1`. So if a report has no digest, the names of the variants are compared.
+fn have_mixed_answers(runs: &[&GradedRun]) -> bool {
+    let mut submitted = runs.iter().filter(|run| run.exists);
+    differ(runs, |run| run.answers_digest.as_deref())
+        || submitted.any(|run| run.answers_digest.is_none())
+            && differ(runs, |run| Some(run.variant.as_deref().unwrap_or("v1")))
+}
+
+/// Returns whether submissions differ in a property. Runs without a submission are ignored, because they have no score.
+fn differ(runs: &[&GradedRun], property: fn(&GradedRun) -> Option<&str>) -> bool {
     let submitted = runs.iter().filter(|run| run.exists);
-    let mut variants = submitted.map(|run| run.variant.as_deref().unwrap_or("v1"));
-    let first = variants.next();
-    variants.any(|variant| Some(variant) != first)
+    let mut found = submitted.filter_map(|run| property(run));
+    let first = found.next();
+    found.any(|one| Some(one) != first)
 }
 
 /// Returns the number of gradings in the logs of `runs`. This is the sum of the highest number that the runs state for
 /// each log.
 fn looks(runs: &[&GradedRun]) -> Option<u64> {
     let mut by_log: HashMap<&str, u64> = HashMap::new();
-    for run in runs.iter().filter(|run| run.exists) {
-        let (log, number) = run.looks.as_ref()?;
+    for run in runs {
+        let Some((log, number)) = &run.looks else {
+            // Upstream does not log, and its report of a run without a submission does not state which program graded it.
+            if run.exists {
+                return None;
+            }
+            continue;
+        };
         let highest = by_log.entry(log).or_default();
         *highest = (*highest).max(*number);
     }
@@ -525,7 +551,7 @@ mod tests {
             };
             let runs: Vec<GradedRun> = text.split(' ').map(run).collect();
             let found = summarise_competition("a", &runs.iter().collect::<Vec<_>>());
-            assert_eq!(found.has_mixed_variants, expected, "{text}");
+            assert_eq!(found.has_mixed_answers, expected, "{text}");
         }
     }
 

@@ -275,6 +275,7 @@ pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionEr
     let name = arguments.text("submission");
     let directory = options.submissions.path().display();
     let help = match error {
+        SubmissionError::Competition(error) => return ToolError::from((**error).clone()),
         SubmissionError::Changed => {
             "write the submission completely, and then call the tool again".to_owned()
         }

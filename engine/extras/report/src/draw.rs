@@ -30,7 +30,8 @@ const GOLD: &str = "#B8860B";
 const SILVER: &str = "#7A7F85";
 const BRONZE: &str = "#9C4A1A";
 
-/// Numbers of colours and shapes of experiments in the style sheet. They have no common divisor, so 15 experiments differ.
+/// How many colours and shapes the style sheet has for experiments. The two counts have no common divisor, so the first
+/// 15 experiments look different.
 const COLORS: usize = 5;
 const SHAPES: usize = 3;
 
@@ -198,7 +199,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 const NAMES_WIDTH: f64 = 118.0;
-/// Maximum number of characters of a name in this width.
+/// Maximum number of characters of a name that fits into `NAMES_WIDTH`.
 const MAX_NAME: usize = 17;
 /// Maximum number of characters of the name of an experiment. Long names make the axis shorter.
 const MAX_LONG_NAME: usize = 28;

@@ -14,7 +14,7 @@ use hyper::http::Uri;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
-use prep_app::{Error, Submission, Validation};
+use prep_app::{Error, Submission, SubmissionError, Validation};
 use prep_grade::report::{CompetitionReport, quoted};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -26,7 +26,7 @@ use crate::upload::{Limits, Upload, UploadError};
 
 const MAX_QUEUE_TIME: Duration = Duration::from_secs(300);
 
-/// Size in bytes. Longer uploads are graded one at a time, to limit the memory.
+/// Uploads with more bytes than this are graded one at a time, to limit the memory.
 const LARGE_UPLOAD_BYTES: u64 = 16 << 20;
 
 /// Name of the header in which a request states its competition, if the server serves all competitions.
@@ -273,6 +273,9 @@ impl Shared {
         } = upload;
         let submission = Submission::of_private_file(UPLOAD_NAME, file);
         let outcome = grading.grade(&submission);
+        if let Err(SubmissionError::Competition(error)) = &outcome {
+            return not_gradable(id, error);
+        }
         let handled = Validation::of(UPLOAD_NAME, &outcome).and_then(|found| {
             let answer = match wanted {
                 UploadTarget::Report => report(&grading.report(&submission, outcome)?),

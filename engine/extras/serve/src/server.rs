@@ -184,16 +184,16 @@ impl Server {
             .half_close(true)
             .max_buf_size(64 << 10);
         let is_loopback = |address: SocketAddr| address.ip().to_canonical().is_loopback();
-        let on = Client {
+        let client_state = Client {
             connection,
             is_loopback: stream.local_addr().is_ok_and(is_loopback),
         };
         async move {
             let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
                 let (shared, log) = (Arc::clone(&shared), Arc::clone(&log));
-                let on = on.clone();
+                let client_state = client_state.clone();
                 async move {
-                    let _busy = on.connection.begin_request();
+                    let _busy = client_state.connection.begin_request();
                     let begun = Instant::now();
                     let request_line = format!("{} {}", request.method(), request.uri().path());
                     let Handled {
@@ -201,7 +201,7 @@ impl Server {
                         bytes,
                         valid,
                         trouble,
-                    } = routes::handle(shared, &on, request).await;
+                    } = routes::handle(shared, &client_state, request).await;
                     log(&ServerEvent {
                         client,
                         request: request_line,

@@ -17,15 +17,15 @@ use crate::multipart::{Decoder, Event, MultipartError};
 
 const MIN_BYTES_PER_SECOND: u64 = 4 << 10;
 
-/// Period over which the rate is measured while other uploads wait.
+/// Period over which the rate of an upload is measured while other uploads wait.
 const SCARCE_PERIOD: Duration = Duration::from_secs(2);
 
-/// Interval at which the rate is checked while no data arrive.
+/// Interval at which the rate of an upload is checked while no data arrive.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(crate) struct Limits {
     pub bytes: u64,
-    /// Maximum time between two chunks, and the period over which the rate is measured.
+    /// Maximum time between two chunks. Also the period over which the rate is measured while no other uploads wait.
     pub idle: Duration,
     pub total: Duration,
     pub slots: Slots,

@@ -177,7 +177,7 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
             html! { @if let Some(score) = score.run.score { (score) } @else { span.missing { "none" } } },
             html! {
                 @if score.run.is_answers { span.state.bad { (score.medal) } } @else { (score.medal) }
-                // The reason of a missing file repeats the result, and contains the path.
+                // If the file is missing, omit the reason: it only repeats the result, and contains the path.
                 @if let Some(reason) = &score.run.reason && score.run.exists { small.long { (with_code(&shortened(reason, MAX_REASON))) } }
             },
             experiment_name(score.series, &score.experiment),

@@ -104,7 +104,7 @@ fn results_row(page: &CompetitionPage, experiments: usize) -> Vec<Markup> {
         summarise_competition(&page.id, &runs)
     });
     let summaries: Vec<CompetitionSummary> = summaries.collect();
-    // Copies of the answers are not the best.
+    // A mean that includes a copy of the answers must not be marked as the best.
     let honest_mean = |one: &CompetitionSummary| one.mean_score.filter(|_| one.copies == 0);
     let mut scores: Vec<f64> = summaries.iter().filter_map(honest_mean).collect();
     scores.sort_by(f64::total_cmp);

@@ -89,9 +89,9 @@ enum Search {
 }
 
 struct Delimiter {
-    /// Includes the line break before the delimiter.
+    /// Start of the delimiter, including the line break before it.
     start: usize,
-    /// Includes the line break after the delimiter.
+    /// End of the delimiter, including the line break after it.
     end: usize,
     is_last: bool,
 }
