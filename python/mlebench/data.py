@@ -124,7 +124,7 @@ def download_dataset(
         try:
             authenticate_kaggle_api()
         except PermissionError:
-            # The text of the program also states where a bundle of the user may be.
+            # Uses the program's message, because it also states where to put a bundle that the user already has.
             raise PermissionError(str(error)) from None
         raise
 

@@ -48,7 +48,7 @@ def shown(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case float():
-            return f"{value:.5g}"
+            return f"{value:.10g}"
         case list() | tuple():
             is_short = all(isinstance(one, str | int | float | None) for one in value)
             return ", ".join(shown(one) for one in value) if is_short else str(len(value))
@@ -56,8 +56,10 @@ def shown(value: object) -> str:
 
 
 def last_parts(path: Path | None) -> str | None:
-    """Returns the last parts of a path, which identify a run: `GROUP/RUN/submission/submission.csv`."""
-    return None if path is None else "/".join(path.parts[-4:])
+    """Returns the last parts of a path, which identify a run: `.../GROUP/RUN/submission/submission.csv`."""
+    if path is None or len(path.parts) <= 4:
+        return None if path is None else str(path)
+    return "/".join(["...", *path.parts[-4:]])
 
 
 def size(count: int) -> str:

@@ -286,7 +286,8 @@ class Grade(Record):
 
     def _row(self) -> dict[str, object]:
         path = _html.last_parts(self.submission_path or self.run)
-        return {**super()._row(), "submission_path": path, **self.thresholds}
+        better = {None: None, True: "lower", False: "higher"}[self.is_lower_better]
+        return {**super()._row(), "submission_path": path, "better_if": better, **self.thresholds}
 
 
 @record
@@ -487,12 +488,25 @@ def _metrics(experiment: Json) -> Sequence[Json]:
 
 
 def _means(figures: SetFigures) -> Json:
-    """Returns the mean of each metric, with its standard error if there are several seeds."""
+    """Returns the mean of each metric in the order of the program's table, with its standard error if there are several seeds."""
     has_errors = (figures.num_seeds_averaged or 0) > 1
-    return {
-        name.removesuffix("_percentage"): f"{one.mean:.2f}" + (f" ± {one.standard_error:.2f}" if has_errors else "")
+    means = {
+        name: f"{one.mean:.2f}" + (f" ± {one.standard_error:.2f}" if has_errors else "")
         for name, one in figures.metrics.items()
     }
+    return {heading: means[name] for heading, name in _HEADINGS.items() if name in means}
+
+
+#: The metrics of a set, by the heading of their column.
+_HEADINGS = {
+    "any medal %": "any_medal_percentage",
+    "gold %": "gold_medal_percentage",
+    "silver %": "silver_medal_percentage",
+    "bronze %": "bronze_medal_percentage",
+    "above median %": "above_median_percentage",
+    "valid %": "valid_submissions_percentage",
+    "submitted %": "submission_exists_percentage",
+}
 
 
 Row = TypeVar("Row", bound=Record)

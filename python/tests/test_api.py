@@ -129,7 +129,7 @@ def test_grading_needs_only_the_answers(
         assert not is_dataset_prepared(alone, grading_only=True) and words in caplog.text
         with pytest.raises(ValueError, match=f"`{ID}` is not prepared! Please run `mlebench prepare -c {ID}` to"):
             grade_csv(competition.sample_submission, alone)
-    # These answers have no published checksum.
+    # Answers that differ from the published ones are graded, too.
     answers = read_csv(competition.answers)
     answers["Transported"] = True
     answers.to_csv(alone.answers, index=False)

@@ -126,7 +126,7 @@ def test_parts_become_columns(results: dict[str, Any], library: Any) -> None:
         ("fetch_list", "files"), ("summarize", "sets"), ("summarize", "competitions"), ("run", "failures"),
     ],
 )  # fmt: skip
-def test_frames_of_parts(results: dict[str, Any], name: str, of: str, library: Any) -> None:
+def test_frames_of_parts_have_a_row_per_part(results: dict[str, Any], name: str, of: str, library: Any) -> None:
     pytest.importorskip(library)
     found = results[name]
     records = [found] if isinstance(found, mleprep.Record) else [*found]

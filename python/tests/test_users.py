@@ -53,7 +53,7 @@ def test_all_classes_have_a_schema_that_does_not_depend_on_the_data() -> None:
     assert both.write_csv().startswith("id,score,")
 
 
-def test_metrics_are_a_long_frame(data_dir: Path, tmp_path: Path) -> None:
+def test_frames_of_metrics_have_a_row_per_metric(data_dir: Path, tmp_path: Path) -> None:
     estimate = {"mean": 1.0, "ci_lower": 0.0, "ci_upper": 2.0, "standard_error": 0.5}
     entry = {"experiment": "mine", "sets": [{"set": "low", "metrics": {"any_medal_percentage": estimate}}]}
     found = _envelope.results(mleprep.Results[mleprep.Experiment], {"experiments": [entry]})
@@ -66,7 +66,7 @@ def test_metrics_are_a_long_frame(data_dir: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::mleprep.PrepWarning")
-def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
+def test_grades_can_be_passed_as_reports(data_dir: Path, tmp_path: Path) -> None:
     sample = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
     given: Any = {"data_dir": data_dir, "log": False}
     for name in ("a", "b"):
@@ -97,7 +97,7 @@ def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
     for pairs in ([(ID, sample), (ID, str(sample))], iter([(grade, sample)] * 2), {ID: sample}):
         found = mleprep.grade_all(pairs, output=tmp_path / "pairs", **given)
         assert {*found.ids} == {ID} and {one.submission_path for one in found} == {sample} and found[0].score == grade.score
-        assert found._repr_html_().count(f">{ID}/prepared/public/{sample.name}<") == len(found)
+        assert found._repr_html_().count(f">.../{ID}/prepared/public/{sample.name}<") == len(found)
     with pytest.raises(mleprep.UsageError, match="^submissions:2: there is no competition `nothing`"):
         mleprep.grade_all([(ID, sample), ("nothing", sample)], output=tmp_path / "pairs", **given)
     missing = tmp_path / "missing.csv"

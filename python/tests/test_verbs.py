@@ -132,7 +132,7 @@ def test_tables_of_all_formats_are_loaded(tmp_path: Path, library: str) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_json_is_a_table_by_its_content(tmp_path: Path, library: str) -> None:
+def test_content_of_json_decides_whether_it_is_a_table(tmp_path: Path, library: str) -> None:
     pytest.importorskip(library)
     columns = {"kind": {"a": "code", "b": "text"}, "source": {"a": "x", "b": "y"}}
     documents = {
@@ -365,7 +365,7 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     reports = sorted(tmp_path.glob("reports-*"))
     [experiment] = mleprep.summarize(reports, name="mine", ids_from=tmp_path / "one.txt", progress=False)
     assert experiment.id == "mine" and experiment.sets[0].num_seeds_averaged == 2
-    assert experiment.competitions[0].mean_score == 0.5 and "valid submissions" in experiment._repr_html_()
+    assert experiment.competitions[0].mean_score == 0.5 and "<th style='text-align:left'>valid %<" in experiment._repr_html_()
     assert "<th style='text-align:left'>seeds</th>" in experiment._repr_html_() and "100.00 ± 0.00" in experiment._repr_html_()
     [experiment] = mleprep.summarize(reports, ids_from=[ID], progress=False)
     assert [(one.set, one.num_seeds_averaged) for one in experiment.sets] == [("ids", 2)]
@@ -402,7 +402,7 @@ def test_directories_of_run_groups_are_graded(variants: Path, tmp_path: Path) ->
     assert grades[0].submission_path is None and grades[0].run == runs / "a" / f"{ID}_0"
     assert grades.to_frame("pandas")["run"][0] == str(runs / "a" / f"{ID}_0")
     assert f"runs [1]/a/{ID}_0<" in grades._repr_html_()
-    # The directories may be those of several agents, so the caller has to name them.
+    # The groups in `runs` may belong to several agents, so the caller must pass the directory of each group.
     with pytest.raises(mleprep.InputError, match="there is no run in") as raised:
         mleprep.grade_all(runs, output=tmp_path / "z", **given)
     assert "contains run groups; pass their directories" in (raised.value.help or "")

@@ -105,7 +105,7 @@ def _run(data_dir: Path, ids: list[str], check: bool) -> dict[str, Exception]:
         try:
             data.authenticate_kaggle_api()
         except PermissionError:
-            # Upstream raises this class. Its text does not state where a bundle of the user may be.
+            # Upstream raises this class. The text is the program's, because it also states where to put a bundle.
             failures |= {one: PermissionError(str(failures[one])) for one in missing}
     return failures
 

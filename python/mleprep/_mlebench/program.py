@@ -32,7 +32,7 @@ __all__ = [
     "validate",
 ]
 
-# Exit codes of the program: success, or a negative result, such as an invalid submission.
+# Exit codes of the program that are not errors: 1 is a result, such as that a submission is invalid.
 _ANSWERS = (0, 1)
 # Exit code of the program: an option or a file of the caller is invalid.
 _INPUT = 4
@@ -88,7 +88,7 @@ def definitions(directory: Path) -> dict[str, Any]:
 
 def run(data_dir: Path, ids: Sequence[str], *options: str) -> dict[str, Any]:
     """Prepares competitions. Returns the results by id. Raises an error if the program failed before preparing."""
-    # With `--keep-going`, a missing bundle does not affect other competitions, even without credentials.
+    # With `--keep-going`, the other competitions are prepared even if a bundle is missing and cannot be downloaded.
     finished = _program_call("run", *ids, "--keep-going", "--data-dir", data_dir, "--json", *options, shown=True)
     try:
         return {one["id"]: one for one in json.loads(finished.stdout)["competitions"]}
