@@ -1,7 +1,9 @@
 //! Tests of grading: `prep` verifies answers, and several graders may write reports into one directory.
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use crate::support::{CommandResult, Harbour, Sandbox, names_in};
 
@@ -112,4 +114,30 @@ fn thresholds_are_shown_for_an_unprepared_competition() {
         .prep(&["grade", "spaceship-titanic", "s.csv"])
         .code(4)
         .stderr_has(&["is not prepared"]);
+}
+
+/// The grader reads the old manifest and the new answers. It must not report that the answers were modified.
+#[test]
+fn a_publication_during_grading_is_not_a_modification() {
+    let sandbox = prepared();
+    let answers = sandbox.prepared(Harbour::ID).join("private/test.csv");
+    fs::remove_file(&answers).expect("removed");
+    let made = Command::new("mkfifo").arg(&answers).status();
+    assert!(made.expect("mkfifo").success());
+    let mut grade = sandbox.command(&["grade", Harbour::ID, "gold.csv", "-q", "--json"]);
+    let grade = grade.spawn().expect("prep");
+    // Waits until the grader opens the answers. It has then read the manifest.
+    let mut pipe = File::options().write(true).open(&answers).expect("a pipe");
+    let private = "SELECT id, docked FROM test";
+    let changed =
+        Harbour::PIPELINE.replace(private, "SELECT id, docked || '1' AS docked FROM test");
+    sandbox.pipeline(Harbour::ID, &changed);
+    sandbox.run_and_count_steps(Harbour::ID);
+    let new = fs::read(&answers).expect("answers");
+    pipe.write_all(&new).expect("written");
+    drop(pipe);
+    let ended = grade.wait_with_output().expect("prep");
+    let shown = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{shown}");
+    assert_ne!(new, fs::read(sandbox.path("gold.csv")).expect("gold"));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Harbour, Sandbox, hex_md5};
+use crate::support::{Archive, Harbour, Sandbox, hex_md5};
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a directory");
@@ -20,15 +20,15 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Returns the causes in the part `corner` of the audit, and the entire result.
-fn audit(sandbox: &Sandbox, arguments: &[&str], code: i32, corner: &str) -> (Vec<String>, Value) {
+/// Returns the causes in a section of the audit (`bundle`, `outputs` or `tree`), and the entire result.
+fn audit(sandbox: &Sandbox, arguments: &[&str], code: i32, section: &str) -> (Vec<String>, Value) {
     let arguments = [
         &["audit", Harbour::ID, "--json", "--source", "source"],
         arguments,
     ]
     .concat();
     let report = sandbox.prep(&arguments).code(code).competition();
-    let blocks = report[corner]["report"]["blocks"]
+    let blocks = report[section]["report"]["blocks"]
         .as_array()
         .cloned()
         .unwrap_or_default();
@@ -84,6 +84,62 @@ fn audit_explains_a_tree_of_another_program() {
     sandbox
         .prep(&["audit", Harbour::ID, "--tree", "nowhere"])
         .code(4);
+}
+
+#[test]
+fn a_tree_in_another_encoding_has_the_same_content() {
+    let rows = (0..40).map(|at| format!("{at},{at}.5 €,{}\n", at % 2));
+    let table = format!("id,price in €,sold\n{}", rows.collect::<String>());
+    let sandbox = Sandbox::new();
+    sandbox.bundle("shop", &Archive::new().file("train.csv", table).bytes());
+    let new = "pipeline new shop --source source -o pipelines --target sold";
+    sandbox.prep(&new.split(' ').collect::<Vec<_>>()).code(0);
+    sandbox.prep(&["run", "shop", "--source", "source"]).code(0);
+    let theirs = sandbox.path("theirs");
+    copy(&sandbox.prepared("shop"), &theirs);
+    for name in ["train", "test"] {
+        let path = theirs.join(format!("public/{name}.csv"));
+        let text = fs::read_to_string(&path).unwrap();
+        // Windows-1252 has the euro sign at 0x80.
+        let bytes = text.chars().map(|c| u8::try_from(c).unwrap_or(0x80));
+        fs::write(&path, bytes.collect::<Vec<u8>>()).unwrap();
+    }
+    let ended = sandbox.prep(&["audit", "shop", "--tree", "theirs"]).code(0);
+    ended.stdout_has(&["the same content", "encoding   harm: form"]);
+}
+
+/// If no file of a tree is equal, the conclusion names the competition whose published checksums the tree has.
+#[test]
+fn a_tree_of_another_competition_is_recognized() {
+    let sandbox = Harbour::prepared();
+    let theirs = sandbox.path("theirs");
+    let answers = "id,price\n7,1\n8,2\n";
+    sandbox.write("theirs/private/test.csv", answers);
+    let audit = || {
+        let ended = sandbox
+            .prep(&["audit", Harbour::ID, "--tree", "theirs"])
+            .code(5);
+        ended.stdout
+    };
+    assert!(
+        audit().starts_with("harbour: the answers in the tree differ"),
+        "{}",
+        audit()
+    );
+    let path = "pipelines/lake";
+    let pipeline = Harbour::PIPELINE.replace("kaggle: harbour", "kaggle: lake");
+    sandbox.write(&format!("{path}/pipeline.yaml"), pipeline);
+    let sums = serde_json::json!({ "private": { "test.csv": hex_md5(answers.as_bytes()) } });
+    sandbox.write(&format!("{path}/checksums.json"), sums.to_string());
+    let expected = "harbour: the tree contains files of another competition, `lake`";
+    assert!(audit().starts_with(expected), "{}", audit());
+    fs::rename(
+        theirs.join("private/test.csv"),
+        theirs.join("private/gold.csv"),
+    )
+    .unwrap();
+    let expected = "harbour: none of the files in the tree has the name of a prepared file";
+    assert!(audit().starts_with(expected), "{}", audit());
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn files_of_other_programs_are_a_warning() {
         copied.code(0).stderr_has(&["not copied", shown]);
         assert!(!sandbox.path("copy/gallery/prepared").join(path).exists());
         let ended = CommandResult::of(&mut sandbox.run_command(&[ID])).code(0);
-        ended.stderr_has(&["did not publish are still", shown]);
+        ended.stderr_has(&["did not publish stay", shown]);
     }
 }
 

@@ -129,12 +129,9 @@ fn description_explains_labels_and_missing_files() {
         (
             yes,
             "roc_auc",
-            [
-                "SELECT photo, bestanden = 'ja' AS bestanden FROM",
-                "SELECT photo, bestanden FROM",
-            ],
+            ["bestanden = 'ja'", "bestanden = 'nein'"],
             &[
-                "\n- A higher number means that `nein` is more probable. Only the order of the numbers matters.\n",
+                "computed as `bestanden = 'nein'`.\n",
                 "; 3 rows of `train.csv` have no file\n",
             ][..],
         ),
@@ -143,7 +140,7 @@ fn description_explains_labels_and_missing_files() {
             "roc_auc",
             ["", ""],
             &[
-                "\n- A higher number means that `True` is more probable.",
+                "\n- A higher number means that `True` is more probable. Only the order of the numbers matters.\n",
                 "\n- In `train.csv`, the values of the column `bestanden` are `ja`, `nein`.\n",
                 "\n- In the answers, the values of the column `bestanden` are `False`, `True`, computed as `bestanden = 'ja'`.\n",
             ],

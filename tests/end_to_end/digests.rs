@@ -1,6 +1,7 @@
 //! Tests of the digests of data, rules and leaderboards, of the lockfile, and of the log of gradings.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use crate::support::{CommandResult, Harbour, Sandbox};
@@ -118,6 +119,9 @@ fn locked_run_publishes_only_data_that_match_the_lock() {
     let locked = || CommandResult::of(sandbox.run_command(&[Harbour::ID]).arg("--locked"));
     locked().code(0);
     let lock = sandbox.data().join("prep.lock");
+    // The lockfile may be a link, for example into a repository.
+    fs::rename(&lock, sandbox.path("repository.lock")).expect("moved");
+    symlink("../repository.lock", &lock).expect("link");
     let before = fs::read_to_string(&lock).expect("lock");
     // The locked run also works without prepared data.
     fs::remove_dir_all(sandbox.data().join(Harbour::ID)).expect("removed");
@@ -135,6 +139,7 @@ fn locked_run_publishes_only_data_that_match_the_lock() {
     assert_eq!(fs::read_to_string(&lock).expect("lock"), before);
     sandbox.run_and_count_steps(Harbour::ID);
     assert_ne!(fs::read_to_string(&lock).expect("lock"), before);
+    assert!(lock.is_symlink());
     locked().code(0);
     // These are also errors: a changed leaderboard, and a lockfile without an entry for the competition.
     sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");

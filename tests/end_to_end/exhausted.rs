@@ -44,11 +44,11 @@ fn has_prlimit() -> bool {
     found
 }
 
-fn give(directory: &Path, user: u32) {
+fn change_owner(directory: &Path, user: u32) {
     std::os::unix::fs::chown(directory, Some(user), Some(user)).expect("another owner");
     if directory.is_dir() {
         for entry in fs::read_dir(directory).expect("a directory") {
-            give(&entry.expect("an entry").path(), user);
+            change_owner(&entry.expect("an entry").path(), user);
         }
     }
 }
@@ -96,7 +96,7 @@ fn too_few_threads_give_the_same_results_or_an_error() {
         return;
     }
     let user = user(0);
-    give(&sandbox.path(""), user);
+    change_owner(&sandbox.path(""), user);
     let probe = limited(&sandbox.command(&["--version"]), "--nproc=50", Some(user));
     if probe.code != Some(0) {
         return skipped("another user cannot start the program where it was built");

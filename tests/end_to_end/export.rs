@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::support::{Harbour, Sandbox, Snapshot};
+use crate::until::wait_until_open;
 
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -215,4 +216,28 @@ fn unsupported_archive_formats_are_errors() {
     assert!(sandbox.path("out.TAR").is_file());
     sandbox.prep(&["export", Harbour::ID, "-o", "v1.0"]).code(0);
     assert!(sandbox.path("v1.0").is_dir());
+}
+
+#[test]
+fn a_publication_during_a_copy_is_an_error() {
+    let sandbox = prepared();
+    fs::create_dir(sandbox.path("copies")).unwrap();
+    // The export waits for this lock after it has examined the data, and before it copies them.
+    let lock = fs::File::open(sandbox.path("copies")).unwrap();
+    lock.lock().unwrap();
+    let export = ["export", Harbour::ID, "-o", "copies/one", "--private"];
+    let export = sandbox.command(&export).spawn().unwrap();
+    wait_until_open(export.id(), &sandbox.path("copies"), 1);
+    let changed = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
+    sandbox.pipeline(Harbour::ID, &changed);
+    sandbox.run_and_count_steps(Harbour::ID);
+    lock.unlock().unwrap();
+    let ended = export.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(6), "{shown}");
+    assert!(
+        shown.contains("published `harbour` during the copy"),
+        "{shown}"
+    );
+    assert!(!sandbox.path("copies/one").exists());
 }

@@ -101,14 +101,14 @@ fn world() -> Sandbox {
 
 const DIRECTORIES: [&str; 4] = ["--data-dir", "work/data", "--cache-dir", "work/cache"];
 
-fn given(name: &str) -> String {
+fn path_of(name: &str) -> String {
     match name.starts_with('/') {
         true => name.to_owned(),
         false => format!("work/{name}"),
     }
 }
 
-fn of_report(report: &Value) -> &'static str {
+fn verdict_in(report: &Value) -> &'static str {
     match (
         report["submission_exists"] == true,
         report["valid_submission"] == true,
@@ -125,7 +125,7 @@ fn owner_can_hand_over_any_regular_file() {
     let list: String = KINDS
         .iter()
         .map(|Kind(name, ..)| {
-            json!({ "competition_id": Harbour::ID, "submission_path": given(name) }).to_string()
+            json!({ "competition_id": Harbour::ID, "submission_path": path_of(name) }).to_string()
                 + "\n"
         })
         .collect();
@@ -144,9 +144,9 @@ fn owner_can_hand_over_any_regular_file() {
         .iter()
         .zip(listed["competitions"].as_array().expect("a list"))
     {
-        assert_eq!(of_report(listed), *expected, "list: {name}: {listed}");
+        assert_eq!(verdict_in(listed), *expected, "list: {name}: {listed}");
         for verb in ["grade", "validate"] {
-            let path = given(name);
+            let path = path_of(name);
             let ended =
                 sandbox.prep(&[&[verb, Harbour::ID, &path, "--json"], &DIRECTORIES[..]].concat());
             assert!(
@@ -155,7 +155,7 @@ fn owner_can_hand_over_any_regular_file() {
             );
             let found = ended.code(i32::from(*expected != "valid")).competition();
             let found = match verb {
-                "grade" => of_report(&found),
+                "grade" => verdict_in(&found),
                 _ if found["valid"] == true => "valid",
                 _ if found["reason"]["kind"] == "no_submission" => "missing",
                 _ => "invalid",

@@ -235,6 +235,11 @@ fn frequent_mistakes_have_a_remedy() {
             ],
         ),
         (
+            &["grade", "runs/a", "commas.csv", "-o", "r"],
+            2,
+            &["commas.csv is a file, not a directory of runs", "runs/*/"],
+        ),
+        (
             &["grade", "runs/a/harbour_1", "-o", "r"],
             4,
             &["runs/a/harbour_1 is a run; name the directory of its run group"],
@@ -248,7 +253,7 @@ fn frequent_mistakes_have_a_remedy() {
         (
             &["grade", "runs/", "-o", "r"],
             4,
-            &["runs/ contains run groups; write runs/*/"],
+            &["runs contains run groups; write runs/*/"],
         ),
         (
             &["list", "--memory", "0"],
@@ -509,7 +514,7 @@ fn unusable_certificates_are_an_error() {
             let mut command = sandbox.command(&words);
             command.env("KAGGLE_API_TOKEN", "token");
             command.env(variable, &path);
-            let ended = CommandResult::of(&mut command).code(6);
+            let ended = CommandResult::of(&mut command).code(2);
             let shown = format!("{}{}", ended.stdout, ended.stderr);
             let named = format!("{variable} names {}, which {reason}", path.display());
             assert!(shown.contains(&named), "{shown}");
@@ -524,6 +529,7 @@ fn unusable_certificates_are_an_error() {
 #[test]
 fn doctor_checks_the_directories_of_settings() {
     let sandbox = Sandbox::new();
+    std::os::unix::fs::symlink("loop", sandbox.path("loop")).expect("a link");
     let doctor = |variable: &str, value: &str| {
         let mut command = sandbox.command(&["doctor", "--offline"]);
         CommandResult::of(
@@ -536,6 +542,8 @@ fn doctor_checks_the_directories_of_settings() {
         let variable = format!("PREP_{}", name.to_uppercase());
         let found = doctor(&variable, "missing").code(4);
         found.stdout_has(&[&format!("missing ({variable}) is not a directory")]);
+        let found = doctor(&variable, "loop").code(6);
+        found.stdout_has(&["cannot read the directory", "loop: Too many levels of"]);
     }
     for path in ["$HOME/x", "~user/x"] {
         let found = doctor("PREP_SOURCE", path).code(2);
@@ -646,7 +654,7 @@ fn doctor_marks_settings_that_no_request_has_used() {
         ),
         (
             "kaggle",
-            6,
+            2,
             "error       KAGGLE_API_ENDPOINT is `kaggle`, which does",
         ),
     ] {
@@ -678,7 +686,7 @@ fn doctor_marks_settings_that_no_request_has_used() {
             "SSL_CERT_FILE",
         ]);
     }
-    let found = doctor("socks5://127.0.0.1:9").code(6);
+    let found = doctor("socks5://127.0.0.1:9").code(2);
     found.stdout_has(&["SOCKS proxies are not supported"]);
 }
 
@@ -828,6 +836,20 @@ fn data_of_a_changed_pipeline_have_a_warning() {
     fs::remove_file(sandbox.prepared(Harbour::ID).join("private/test.csv")).expect("the answers");
     let ended = sandbox.prep(&["leaks", Harbour::ID]).code(4);
     ended.stderr_has(&["cannot read the prepared file", "run `prep run harbour`"]);
+}
+
+/// Equal texts of two lists do not mean equal lists.
+#[test]
+fn a_list_differs_from_another_division_of_its_text() {
+    let sandbox = Sandbox::new();
+    let pipeline = |texts: &str| {
+        let lists = format!("lists: {{ places: [{texts}] }}\n\ntables:\n");
+        Harbour::PIPELINE.replace("tables:\n", &lists)
+    };
+    sandbox.write("a/pipeline.yaml", pipeline("Earth, 'Mars, Europa'"));
+    sandbox.write("b/pipeline.yaml", pipeline("'Earth, Mars', Europa"));
+    let ended = sandbox.prep(&["diff", "a/pipeline.yaml", "b/pipeline.yaml"]);
+    ended.code(1).stdout_has(&[r#"["Earth","Mars, Europa"]"#]);
 }
 
 /// A plan leaves out the competitions that a run leaves out.

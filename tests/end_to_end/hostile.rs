@@ -442,14 +442,14 @@ fn all() -> Vec<Hostile> {
 }
 
 /// Returns the current anonymous memory of a process in kilobytes, or `None` after the process has ended.
-fn peak(child: &Child) -> Option<u64> {
+fn anonymous_kilobytes(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Returns the CPU time that a process has used. Wall time would depend on other processes.
-fn worked(child: &Child) -> Option<Duration> {
+fn cpu_time(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields
@@ -505,8 +505,8 @@ pub(crate) fn watch_within(
         let stdout = scope.spawn(|| read_all(stdout));
         let stderr = scope.spawn(|| read_all(stderr));
         let status = loop {
-            most = most.max(peak(&child).unwrap_or(0));
-            time = time.max(worked(&child).unwrap_or_default());
+            most = most.max(anonymous_kilobytes(&child).unwrap_or(0));
+            time = time.max(cpu_time(&child).unwrap_or_default());
             let is_costly = most > limits.kilobytes || time > limits.time;
             if is_costly || started.elapsed() > MAX_WAIT {
                 let _ = child.kill();

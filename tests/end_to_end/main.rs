@@ -53,7 +53,7 @@
 //! remove        removal of prepared data, bundles and cached results
 //! report        the HTML page
 //! rerun         steps that run again, compared with the cache and the remote
-//! restart       a loss of power after a publication: truncated files are found and restored
+//! restart       a loss of power after a publication: damaged files are found and restored
 //! serve         the validation server, with many clients
 //! skipped       reports of tests that cannot run
 //! temporary     temporary directories in different parts of the disk

@@ -13,7 +13,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Archive, Harbour, Sandbox};
+use crate::support::{Archive, Harbour, Sandbox, hex_md5};
 
 const ID: &str = "yard";
 
@@ -259,4 +259,183 @@ fn replay(sandbox: &Sandbox, entry: &str) -> String {
         }
     }
     text
+}
+
+/// Grading reports mistakes of the author with their position in the pipeline, and not as mistakes of the submission.
+#[test]
+fn mistakes_in_grading_are_not_blamed_on_submissions() {
+    let rows = (0..60).map(|at| format!("{at},{},{}\n", at % 7, ["nein", "ja"][at % 3 / 2]));
+    let table = format!("id,age,churn\n{}", rows.collect::<String>());
+    let sandbox = Sandbox::new();
+    sandbox.bundle("survey", &Archive::new().file("train.csv", table).bytes());
+    let new = "pipeline new survey --source source -o pipelines --target churn --metric accuracy";
+    sandbox.prep(&new.split(' ').collect::<Vec<_>>()).code(0);
+    let path = sandbox.path("pipelines/survey/pipeline.yaml");
+    let good = fs::read_to_string(&path).unwrap();
+    sandbox
+        .prep(&["run", "survey", "--source", "source"])
+        .code(0);
+    let answers = sandbox.prepared("survey").join("private/test.csv");
+    let answers = fs::read_to_string(answers).unwrap();
+    sandbox.write("labels.csv", &answers);
+    let scores = answers.replace(",ja", ",0.9").replace(",nein", ",0.1");
+    sandbox.write("scores.csv", &scores);
+    let list = "{\"competition_id\": \"survey\", \"submission_path\": \"scores.csv\"}\n";
+    sandbox.write("list.jsonl", list);
+    let conversion = "write numbers into the answers, for example `churn = 'ja' AS churn`";
+    for (edit, cause, help) in [
+        (
+            ["{ accuracy: churn }", "{ roc_auc: churn }"],
+            "texts do not state which of them is positive",
+            conversion,
+        ),
+        (
+            ["{ accuracy: churn }", "{ brier: churn }"],
+            "which must be numbers",
+            conversion,
+        ),
+        (
+            ["accuracy: churn", "accuracy: chrn"],
+            "the answers have no column `chrn`",
+            "did you mean `churn`?",
+        ),
+        (
+            ["align: id", "align: idd"],
+            "neither the answers nor the sample submission has a column `idd`",
+            "did you mean `id`?",
+        ),
+        (
+            ["align: id", "aligns: id"],
+            "there is no rule `aligns`",
+            "did you mean `align`?",
+        ),
+        (
+            ["[id, churn]", "[id, churn, age]"],
+            "the sample submission has no column `age`",
+            "",
+        ),
+    ] {
+        let text = good.replacen(edit[0], edit[1], 1);
+        assert_ne!(text, good);
+        fs::write(&path, &text).unwrap();
+        let line = text
+            .lines()
+            .position(|line| line.contains(edit[1]))
+            .unwrap()
+            + 1;
+        let place = format!("pipelines/survey/pipeline.yaml:{line}:");
+        for file in ["scores.csv", "labels.csv"] {
+            for verb in ["grade", "validate"] {
+                let ended = sandbox.prep(&[verb, "survey", file]).code(3);
+                ended.stderr_has(&[cause, help, &place]);
+            }
+        }
+        let ended = sandbox
+            .prep(&["grade", "list.jsonl", "-o", "reports"])
+            .code(3);
+        ended.stderr_has(&[cause]);
+    }
+    // The pipeline is corrected, but the answers were prepared before.
+    let text = good.replacen("{ accuracy: churn }", "{ roc_auc: churn }", 1);
+    let corrected = text.replacen("id, churn FROM", "id, churn = 'ja' AS churn FROM", 1);
+    fs::write(&path, corrected).unwrap();
+    let ended = sandbox.prep(&["grade", "survey", "scores.csv"]).code(3);
+    ended.stderr_has(&["the pipeline changed since the data were prepared"]);
+    // The run reports the same mistake, first in the answers, then in the sample.
+    for (edit, code, part) in [
+        (["", ""], 5, conversion),
+        (
+            [
+                "SELECT id, churn FROM",
+                "SELECT id, churn = 'ja' AS churn FROM",
+            ],
+            5,
+            "for example `0.5 AS churn`",
+        ),
+        (
+            ["'nein' AS churn", "0.5 AS churn"],
+            0,
+            "sample: valid, score 0.5; answers",
+        ),
+    ] {
+        let text = match edit[0] {
+            "'nein' AS churn" => text.replacen(
+                "SELECT id, churn FROM",
+                "SELECT id, churn = 'ja' AS churn FROM",
+                1,
+            ),
+            _ => text.clone(),
+        };
+        fs::write(&path, text.replacen(edit[0], edit[1], 1)).unwrap();
+        sandbox
+            .prep(&["run", "survey", "--source", "source"])
+            .code(code)
+            .stderr_has(&[part]);
+    }
+    sandbox
+        .prep(&["grade", "survey", "scores.csv"])
+        .code(0)
+        .stdout_has(&["survey           1"]);
+}
+
+/// A plan finds files in place of a bundle that a run cannot read, and ends with the exit code of the run.
+#[test]
+fn a_plan_ends_with_the_exit_code_of_the_run() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let whole = Harbour::bundle(&Harbour::table());
+    let path = sandbox.path("source/harbour.zip");
+    let remove = || match path.is_dir() {
+        true => fs::remove_dir_all(&path),
+        false => fs::remove_file(&path),
+    };
+    let (write, link) = (
+        |bytes: &[u8]| fs::write(&path, bytes).unwrap(),
+        || std::os::unix::fs::symlink("/mnt/old/harbour.zip", &path).unwrap(),
+    );
+    let md5 = format!("kaggle: harbour, md5: {}", hex_md5(&whole));
+    let cases: [(&dyn Fn(), bool, i32, &str); 5] = [
+        (
+            &|| write(&whole[..whole.len() - 30]),
+            false,
+            4,
+            "the zip archive is truncated",
+        ),
+        (
+            &|| write(&whole[..whole.len() - 30]),
+            true,
+            5,
+            "the zip archive is truncated",
+        ),
+        (&|| write(b"<html>"), false, 4, "expected a zip archive"),
+        (
+            &|| fs::create_dir(&path).unwrap(),
+            false,
+            4,
+            "harbour.zip is a directory, but a bundle is one file",
+        ),
+        (
+            &link,
+            false,
+            4,
+            "is a link to the missing /mnt/old/harbour.zip",
+        ),
+    ];
+    for (create, has_md5, code, cause) in cases {
+        remove().unwrap();
+        create();
+        let sum = if has_md5 { &*md5 } else { "kaggle: harbour" };
+        sandbox.pipeline(
+            Harbour::ID,
+            &Harbour::PIPELINE.replace("kaggle: harbour", sum),
+        );
+        let plan = sandbox
+            .prep(&["plan", Harbour::ID, "--source", "source"])
+            .code(code);
+        plan.stdout_has(&["the bundle cannot be used", cause]);
+        let run = sandbox
+            .prep(&["run", Harbour::ID, "--source", "source"])
+            .code(code);
+        run.stderr_has(&[cause]);
+    }
 }

@@ -121,9 +121,9 @@ fn a_rejected_bundle_is_the_reason_to_run() {
         "the published MD5 is 0000",
     ]);
     let plan = [&["plan", Harbour::ID, "--no-download"], &source[..]].concat();
-    sandbox.prep(&plan).code(0).stdout_has(&["it failed: "]);
+    sandbox.prep(&plan).code(5).stdout_has(&["it failed: "]);
     // The bundle is now another file, which no run has read yet.
-    sandbox.bundle(Harbour::ID, b"PK");
+    sandbox.bundle(Harbour::ID, &Harbour::bundle("id\n1\n"));
     why(&source).code(0).stdout_has(&["not read yet"]);
 }
 

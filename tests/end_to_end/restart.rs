@@ -1,8 +1,8 @@
 //! Tests of a restart of the machine after a publication, for example because of a power loss. After the restart,
-//! `prep` reads published trees once, and restores truncated files.
+//! `prep` reads published trees once, and restores damaged files.
 //!
-//! The tests simulate a restart with a different boot id in the manifest. A damaged file keeps its length, time and
-//! inode.
+//! The tests simulate a restart with a different boot id in the manifest. A damaged file is filled with zeros, and keeps its
+//! length, time and inode.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -33,8 +33,8 @@ fn restart(sandbox: &Sandbox, id: &str) {
     sandbox.write(&format!("data/{id}/prepared.json"), manifest.to_string());
 }
 
-/// Fills a file with zeros, as a power loss can do if the system has not yet written the file to disk.
-fn truncate_published_file(sandbox: &Sandbox, id: &str, path: &str) {
+/// Fills a published file with zeros, as a power loss can do if the system has not yet written the file to disk.
+fn fill_with_zeros(sandbox: &Sandbox, id: &str, path: &str) {
     let path = sandbox.prepared(id).join(path);
     let metadata = fs::metadata(&path).expect("metadata");
     fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("mode");
@@ -86,17 +86,17 @@ fn intact_tree_is_read_once_and_not_changed() {
 }
 
 #[test]
-fn truncated_file_is_found_and_only_it_is_rewritten() {
+fn damaged_file_is_found_and_only_it_is_rewritten() {
     if !has_boots() {
         return;
     }
     let sandbox = gallery();
     let before = sandbox.tree(Gallery::ID);
-    let torn = before
+    let damaged = before
         .files()
         .find(|path| path.starts_with("public/train/"))
         .expect("a picture");
-    truncate_published_file(&sandbox, Gallery::ID, torn);
+    fill_with_zeros(&sandbox, Gallery::ID, damaged);
     let now = sandbox.tree(Gallery::ID);
     assert_ne!(now.contents(), before.contents());
     restart(&sandbox, Gallery::ID);
@@ -104,18 +104,18 @@ fn truncated_file_is_found_and_only_it_is_rewritten() {
     ended.stderr_has(&["1 published file is damaged"]);
     let after = sandbox.tree(Gallery::ID);
     assert_eq!(after.contents(), before.contents());
-    assert_eq!(after.touched_since(&now), [torn]);
+    assert_eq!(after.touched_since(&now), [damaged]);
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
 }
 
 #[test]
-fn truncated_answers_are_not_used_for_grading() {
+fn damaged_answers_are_not_used_for_grading() {
     if !has_boots() {
         return;
     }
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
-    truncate_published_file(&sandbox, Harbour::ID, "private/test.csv");
+    fill_with_zeros(&sandbox, Harbour::ID, "private/test.csv");
     restart(&sandbox, Harbour::ID);
     let submission = "data/harbour/prepared/public/sample_submission.csv";
     sandbox

@@ -12,7 +12,7 @@ fn run(sandbox: &Sandbox, more: &[&str]) -> CommandResult {
     CommandResult::of(sandbox.run_command(&[Harbour::ID]).args(more)).code(0)
 }
 
-fn names(path: &Path) -> u64 {
+fn link_count(path: &Path) -> u64 {
     fs::metadata(path).expect("metadata").nlink()
 }
 
@@ -21,16 +21,16 @@ fn copies_share_no_bytes_with_the_cache_or_other_directories() {
     let sandbox = Harbour::prepared();
     let path = sandbox.prepared(Harbour::ID).join(FILE);
     let before = sandbox.tree(Harbour::ID);
-    assert!(names(&path) > 1, "a hard link by default");
+    assert!(link_count(&path) > 1, "a hard link by default");
 
     // A run writes the files again, because hard links share more than `copy` allows.
     run(&sandbox, &["--link-mode", "copy"]);
-    assert_eq!(names(&path), 1);
+    assert_eq!(link_count(&path), 1);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
     // Copies satisfy every mode, so the run writes nothing.
     assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
     run(&sandbox, &["--link-mode", "reflink"]);
-    assert_eq!(names(&path), 1);
+    assert_eq!(link_count(&path), 1);
 
     // Simulates a root user in a container, who writes to a published file. The cache must stay intact.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
@@ -46,7 +46,7 @@ fn settings_choose_how_files_share_bytes() {
     Harbour::install(&sandbox);
     let mut command = sandbox.run_command(&[Harbour::ID]);
     CommandResult::of(command.env("PREP_LINK_MODE", "copy")).code(0);
-    assert_eq!(names(&sandbox.prepared(Harbour::ID).join(FILE)), 1);
+    assert_eq!(link_count(&sandbox.prepared(Harbour::ID).join(FILE)), 1);
     let mut command = sandbox.run_command(&[Harbour::ID]);
     CommandResult::of(command.env("PREP_LINK_MODE", "symlink"))
         .code(2)

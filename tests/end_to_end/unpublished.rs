@@ -43,7 +43,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
 
     let run = || CommandResult::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
     let ended = run().stderr_has(&[
-        "are still in the prepared directory",
+        "stay in the prepared directory",
         "private/mine.csv, public/empty/, public/link, public/train/inner.txt, public/unpacked/",
         "`--remove-unpublished` removes them",
     ]);
@@ -122,4 +122,25 @@ fn unpublished_file_in_place_of_an_output_is_an_error() {
     )
     .code(0);
     assert!(place.is_file());
+}
+
+/// A publication that removes a link to a published directory also writes the files that did not change.
+#[test]
+fn a_link_to_a_published_directory_is_replaced_on_request() {
+    let sandbox = prepared();
+    let public = sandbox.prepared(Gallery::ID).join("public");
+    fs::rename(&public, sandbox.path("moved")).expect("moved");
+    symlink(sandbox.path("moved"), &public).expect("link");
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(1));
+    sandbox
+        .run(Gallery::ID)
+        .code(4)
+        .stderr_has(&["public` is in the way"]);
+    let mut run = sandbox.run_command(&[Gallery::ID]);
+    CommandResult::of(run.arg("--remove-unpublished")).code(0);
+    assert!(sandbox.path("moved/train.csv").is_file());
+    let replaced = sandbox.tree(Gallery::ID);
+    fs::remove_dir_all(sandbox.data()).expect("removed");
+    sandbox.run_and_count_steps(Gallery::ID);
+    assert_eq!(replaced.contents(), sandbox.tree(Gallery::ID).contents());
 }

@@ -99,3 +99,41 @@ fn ctrl_c_ends_the_reading_of_a_bundle() {
     let ended = interrupt(&sandbox, || sleep(Duration::from_secs(1)));
     ended.code(130).stderr_has(&["stopped"]);
 }
+
+/// A run records facts only about data that it published or found, not about data that another run has published since.
+#[test]
+fn a_run_records_nothing_about_the_data_of_another_run() {
+    const OTHER: &str = "quay";
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.pipeline(OTHER, Harbour::PIPELINE);
+    sandbox.bundle(OTHER, &Harbour::bundle(&Harbour::table()));
+    let home = sandbox.data().join(OTHER);
+    fs::create_dir_all(&home).expect("directory");
+    let held = lock(home.join("prepared.lock"));
+    let record = sandbox.data().join(Harbour::ID).join("prepared.json");
+    let child = sandbox.run_command(&[Harbour::ID, OTHER]).spawn();
+    let child = child.expect("the program starts");
+    while !fs::read_to_string(&record).is_ok_and(|text| text.contains("\"preparation\"")) {
+        sleep(Duration::from_millis(5));
+    }
+    let changed = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
+    assert_ne!(changed, Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &changed);
+    sandbox.run_and_count_steps(Harbour::ID);
+    let before = fs::read_to_string(&record).expect("a record");
+    let lock_file = sandbox.data().join("prep.lock");
+    let is_of_harbour = |line: &&str| line.starts_with(Harbour::ID);
+    let locked = |text: String| -> Vec<String> {
+        let lines = text.lines().filter(is_of_harbour);
+        lines.map(str::to_owned).collect()
+    };
+    let locked_before = locked(fs::read_to_string(&lock_file).expect("prep.lock"));
+    drop(held);
+    let ended = CommandResult::from(child.wait_with_output().expect("an end"));
+    ended.code(0);
+    assert_eq!(fs::read_to_string(&record).expect("a record"), before);
+    let locked_after = locked(fs::read_to_string(&lock_file).expect("prep.lock"));
+    assert_eq!(locked_after, locked_before);
+    assert!(sandbox.prepared(OTHER).exists());
+}

@@ -771,7 +771,6 @@ pub fn lists() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Blame;
 
     #[test]
     fn all_competitions_are_built_in_with_leaderboard_and_size() {
@@ -799,7 +798,7 @@ mod tests {
         let error = Catalog::embedded()
             .get("spooky-author-identificaton")
             .unwrap_err();
-        assert_eq!(error.blame, Blame::Request);
+        assert_eq!(error.failure, prep_core::Failure::Usage);
         assert_eq!(
             error.help,
             Some("did you mean `spooky-author-identification`?".into())

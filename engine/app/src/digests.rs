@@ -10,8 +10,8 @@ use prep_steps::ExaminedFiles;
 
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
-use crate::prepared;
 use crate::settings::{Settings, prepared_dir};
+use crate::{prepared, sealed};
 
 pub(crate) fn leaderboard(entry: &CatalogEntry) -> Option<Sha256> {
     let text = entry.leaderboard.as_deref()?;
@@ -115,6 +115,7 @@ pub fn facts(
 
 /// Computes the digests of the directories `public` and `private` from their files.
 fn compute_trees(settings: &Settings, id: &str) -> Result<Trees, Error> {
+    sealed::require_plain(settings, id)?;
     let directory = settings.prepared_dir(id);
     let tree = |section: &str| {
         digest_of_directory(&directory.join(section), settings.jobs).map_err(|(path, error)| {

@@ -65,7 +65,7 @@ impl CheckResult {
     /// Returns the result of a check that found an error.
     pub fn failed(check: &'static str, error: Error) -> CheckResult {
         CheckResult {
-            failure: error.failure(),
+            failure: error.failure,
             help: error.help,
             ..CheckResult::new(check, Health::Error, error.message)
         }
@@ -160,8 +160,6 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
 /// Returns a warning or an error if the group of `dir` can write `dir`, but cannot write directories in `dir` that exist or
 /// that the current user creates. Otherwise returns `None`.
 fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
-    const GROUP_MAY_WRITE: u32 = 0o020;
-    const SETGID: u32 = 0o2000;
     let metadata = dir.metadata().ok()?;
     let found = examine(check, dir, Unwritable::by_group_of(dir)?);
     if let Some(first) = found.first.as_deref().and_then(prep_cache::ownership) {
@@ -177,7 +175,7 @@ fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
             "the group {group} shares {shown}, but {count} another group or no setgid bit: {first}"
         );
         // The bit shows that users share the directory.
-        let health = match metadata.mode() & SETGID {
+        let health = match metadata.mode() & prep_cache::SETGID {
             0 => Health::Warning,
             _ => Health::Error,
         };
@@ -198,7 +196,7 @@ fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
         );
         return warning(text, format!("run `chmod g+s {shown}`"));
     }
-    if created.mode() & GROUP_MAY_WRITE == 0 {
+    if created.mode() & prep_cache::GROUP_MAY_WRITE == 0 {
         let text = format!(
             "{shown} can be written by its group, but the group cannot write directories that you create in it"
         );
@@ -434,7 +432,7 @@ fn bundles(plan: &Plan, missing: usize, task: &Task) -> Vec<CheckResult> {
     found.push_str("; ");
     let mut findings = Vec::new();
     while let Some(first) = failed.first().cloned() {
-        let is_same = |error: &Error| error.failure() == first.failure();
+        let is_same = |error: &Error| error.failure == first.failure;
         let (same, other) = failed.into_iter().partition::<Vec<_>, _>(is_same);
         let message = joined(same.into_iter().map(|error| error.message), MAX_ERRORS);
         let message = format!("{}{message}", std::mem::take(&mut found));

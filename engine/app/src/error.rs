@@ -1,4 +1,4 @@
-//! Errors of requests. An error has a cause, a suggested action, and the party that must act.
+//! Errors of requests. An error has a kind of failure, a cause, and a suggested action.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,19 +11,10 @@ use prep_fetch::FetchError;
 use prep_remote::{KeyError, RemoteError};
 use prep_spec::Diagnostics;
 
-/// The party that must act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blame {
-    /// The caller: the request is invalid.
-    Request,
-    /// The party that the kind of failure determines.
-    Failure(Failure),
-}
-
 /// An error of a request.
 #[derive(Debug, Clone)]
 pub struct Error {
-    pub blame: Blame,
+    pub failure: Failure,
     /// The cause. Shown as the first line.
     pub message: String,
     /// The suggested action. The command line turns it into text.
@@ -35,7 +26,7 @@ pub struct Error {
 impl Error {
     pub fn new(failure: Failure, message: impl Into<String>) -> Error {
         Error {
-            blame: Blame::Failure(failure),
+            failure,
             message: for_people(&message.into()),
             help: None,
             diagnostics: None,
@@ -43,10 +34,7 @@ impl Error {
     }
 
     pub fn request(message: impl Into<String>) -> Error {
-        Error {
-            blame: Blame::Request,
-            ..Error::new(Failure::Input, message)
-        }
+        Error::new(Failure::Usage, message)
     }
 
     #[must_use]
@@ -110,7 +98,7 @@ impl Error {
         let found = Error::reading("read the pipeline", path, error);
         match error.kind() {
             ErrorKind::InvalidData => Error {
-                blame: Blame::Failure(Failure::Pipeline),
+                failure: Failure::Pipeline,
                 ..found.help("save the file as UTF-8")
             },
             _ => found,
@@ -126,14 +114,6 @@ impl Error {
                 new.help("check that the directory exists and that you may write to it")
             }
             _ => new,
-        }
-    }
-
-    /// Returns the kind of failure. An invalid request has no kind of its own, so it is treated as a mistake in the pipeline.
-    pub fn failure(&self) -> Failure {
-        match self.blame {
-            Blame::Request => Failure::Pipeline,
-            Blame::Failure(failure) => failure,
         }
     }
 }
@@ -219,15 +199,15 @@ impl From<NodeError> for Error {
 
 impl From<RemoteError> for Error {
     fn from(error: RemoteError) -> Error {
-        let new = match &error {
-            RemoteError::Address { .. } | RemoteError::NoKey { .. } => {
-                Error::request(error.to_string())
-            }
-            _ => Error::new(Failure::Machine, error.to_string()),
+        let failure = match &error {
+            RemoteError::Address { .. } | RemoteError::NoKey { .. } => Failure::Usage,
+            RemoteError::Unreachable { cause, .. } => cause.failure(),
+            RemoteError::Overloaded { .. } => Failure::Away,
+            _ => Failure::Machine,
         };
         Error {
             help: error.remedy(),
-            ..new
+            ..Error::new(failure, error.to_string())
         }
     }
 }
@@ -260,15 +240,17 @@ impl From<FetchError> for Error {
 
 impl From<Diagnostics> for Error {
     fn from(diagnostics: Diagnostics) -> Error {
-        let name = &diagnostics.source().name;
-        let count = diagnostics.count();
-        let plural = if count == 1 { "" } else { "s" };
+        let source = diagnostics.source();
+        let message = match diagnostics.iter().next() {
+            Some(only) if diagnostics.count() == 1 => {
+                let (line, _) = source.position(only.span.start);
+                format!("{}:{line}: {}", source.name, only.message)
+            }
+            _ => format!("{} has {} mistakes", source.name, diagnostics.count()),
+        };
         Error {
             diagnostics: Some(diagnostics.clone()),
-            ..Error::new(
-                Failure::Pipeline,
-                format!("{name} has {count} mistake{plural}"),
-            )
+            ..Error::new(Failure::Pipeline, message)
         }
     }
 }
@@ -301,12 +283,9 @@ mod tests {
     fn write_errors_are_system_errors() {
         let gone = io::Error::from_raw_os_error(2);
         let path = Path::new("a");
+        assert_eq!(Error::reading("read", path, &gone).failure, Failure::Input);
         assert_eq!(
-            Error::reading("read", path, &gone).failure(),
-            Failure::Input
-        );
-        assert_eq!(
-            Error::writing("write", path, &gone).failure(),
+            Error::writing("write", path, &gone).failure,
             Failure::Machine
         );
     }
@@ -315,7 +294,7 @@ mod tests {
     fn an_error_keeps_its_remedy() {
         let error = || FetchError::RulesNotAccepted { id: "x".into() };
         for error in [Error::from(error()), StepError::from(error()).into()] {
-            assert_eq!(error.failure(), Failure::Input);
+            assert_eq!(error.failure, Failure::Input);
             assert_eq!(error.message, "the rules of x are not accepted");
             let Some(Remedy::Words(help)) = error.help else {
                 panic!("{error:?}");

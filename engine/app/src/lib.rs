@@ -78,7 +78,7 @@ pub use catalog::{
 pub use check::{check, format_pipeline, pipeline_files, schema};
 pub use digests::facts;
 pub use draft::{Draft, draft};
-pub use error::{Blame, Error, for_people};
+pub use error::{Error, for_people};
 pub use export::harbor::{HarborExport, HarborTask, export_harbor};
 pub use export::{CopyContent, Export, ExportForm, export};
 pub use grading::claim::{Claim, Expectations, parse_report};
@@ -109,7 +109,7 @@ pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 pub use prep_draft::DraftChoices;
 pub use prep_leaks::{LeakLevel, LeakReport};
 pub use prep_steps::{
-    Expand, FailedRun, Preview, PreviewColumn, RememberedOptions, RemovedFiles, Verify,
+    Expand, FailedRun, PathSummary, Preview, PreviewColumn, RememberedOptions, RemovedFiles, Verify,
 };
 pub use prep_trust::{Identity, ReadLog, Recipient, SealError, reports_of, sign};
 pub use prepared::{

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use prep_cache::Digest;
 use prep_spec::Pipeline;
 use prep_spec::model::{Column, Declaration, Output, Setting, SourceLocation, TableOrigin};
+use serde_json::json;
 
 use crate::catalog::CatalogEntry;
 
@@ -30,14 +31,14 @@ pub(crate) fn digest_of_text(entry: &CatalogEntry) -> Digest {
 pub(crate) fn digest_of_data(pipeline: &Pipeline) -> Digest {
     let mut outline = outline(pipeline);
     outline.retain(|path, _| !NOT_DATA.iter().any(|prefix| path.starts_with(prefix)));
-    Digest::of_bytes(format!("{outline:?}").as_bytes())
+    Digest::of_bytes(json!(outline).to_string().as_bytes())
 }
 
 /// Returns a digest of the settings that define how submissions are graded.
 pub(crate) fn digest_of_grading(pipeline: &Pipeline) -> Digest {
     let mut outline = outline(pipeline);
     outline.retain(|path, _| path.starts_with("grade/"));
-    Digest::of_bytes(format!("{outline:?}").as_bytes())
+    Digest::of_bytes(json!(outline).to_string().as_bytes())
 }
 
 pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
@@ -78,14 +79,14 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
         insert(format!("accepted/{}", name.value), reason.clone());
     }
     for (name, texts) in &pipeline.lists {
-        insert(format!("lists/{}", name.value), texts.join(", "));
+        insert(format!("lists/{}", name.value), json!(texts).to_string());
     }
     for table in &pipeline.tables {
         let names: Vec<&str> = table.names.iter().map(|name| name.value.as_str()).collect();
         let path = format!("tables/{}", names.join(", "));
         match &table.made {
             TableOrigin::Query(query) => insert(path, query.tree().to_string()),
-            TableOrigin::List(texts) => insert(path, texts.join(", ")),
+            TableOrigin::List(texts) => insert(path, json!(texts).to_string()),
             TableOrigin::Declared(declaration) => {
                 insert_settings(&path, declaration, &mut insert);
             }
@@ -148,13 +149,13 @@ fn insert_setting(path: String, value: &Setting, insert: &mut dyn FnMut(String, 
         Setting::Columns(columns) => {
             let column = |one: &Column| format!("{}: {}", one.name.value, one.kind.name());
             let columns: Vec<String> = columns.iter().map(column).collect();
-            insert(path, columns.join(", "));
+            insert(path, json!(columns).to_string());
         }
-        Setting::Texts(texts) => insert(path, texts.join(", ")),
+        Setting::Texts(texts) => insert(path, json!(texts).to_string()),
         Setting::Outputs(outputs) => insert_outputs(&path, outputs, insert),
         Setting::Items(items) => {
             let names: Vec<&str> = items.iter().map(|item| item.name.value.as_str()).collect();
-            insert(path.clone(), names.join(", "));
+            insert(path.clone(), json!(names).to_string());
             for item in items {
                 for (key, value) in item.settings() {
                     let path = format!("{path}/{}: {}", item.name.value, key.name);

@@ -19,7 +19,7 @@ use crate::bundles::Note;
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
 use crate::outline::{digest_of_data, digest_of_grading, digest_of_text};
-use crate::sealed;
+use crate::sealed::{self, SEALED_FILE};
 use crate::settings::{Settings, prepared_dir};
 
 /// Reads the manifest that the last publication wrote. Returns `None` if there is no manifest.
@@ -194,8 +194,12 @@ pub fn examine(
     };
     let mut tree = examination.state(files, true)?;
     if sealed::is_sealed(data_dir, &manifest.competition) {
-        // The digests of private files are checked when they are decrypted.
-        tree.private = PathSummary::default();
+        // The digest of the answers is checked when they are decrypted.
+        let outdated = (!sealed::is_current(data_dir, manifest)).then(|| SEALED_FILE.to_owned());
+        tree.private = PathSummary {
+            count: u64::from(outdated.is_some()),
+            paths: outdated.into_iter().collect(),
+        };
         tree.missing_directories.remove_below("private/");
     }
     Ok(tree)

@@ -51,19 +51,22 @@ pub struct PushResult {
     pub skips_bundle_verification: bool,
 }
 
+/// Competitions that cannot be planned, with the reason.
+type Refused = Vec<(String, Error)>;
+
 /// Sends the results of competitions to the remote, one competition after the other, and calls `done` after each.
 /// Objects that the remote has are not sent again, so an interrupted push can be continued. Tables that a run kept only in
-/// memory are first computed again and stored in the cache.
+/// memory are first computed again and stored in the cache. Also returns the competitions that cannot be planned.
 ///
 /// # Errors
-/// Returns an error if a competition cannot be planned, if the remote fails, or if `cancel` is set.
+/// Returns an error if the remote fails, or if `cancel` is set.
 pub fn push(
     task: &Task,
     ids: &[String],
     link: &Link,
     cancel: &Cancel,
     done: &dyn Fn(&PushResult),
-) -> Result<Vec<PushResult>, Error> {
+) -> Result<(Vec<PushResult>, Refused), Error> {
     let task = Task {
         settings: Settings {
             remote: None,
@@ -74,8 +77,7 @@ pub fn push(
     let settings = &task.settings;
     let store = Store::open_or_empty(&settings.store_dir)?;
     let context = Context::new(store, settings.limits(), cancel.clone());
-    let plan = Plan::create(&task, ids, &prep_sql::Session::planner(), &context)?;
-    let mut plan = plan.complete()?;
+    let mut plan = Plan::create(&task, ids, &prep_sql::Session::planner(), &context)?;
     store_unstored(&mut plan, &context, &task)?;
     let pushing = Pushing {
         plan: &plan,
@@ -88,7 +90,7 @@ pub fn push(
         done(&pushed);
         all.push(pushed);
     }
-    Ok(all)
+    Ok((all, plan.refused))
 }
 
 struct Pushing<'a> {
@@ -317,8 +319,8 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     };
     let known = link.source(id)?;
     if let Some(known) = &known
-        && known.mirrored
         && is_published(&known.content)
+        && link.has_bundle(&known.content)?
     {
         return Ok(false);
     }

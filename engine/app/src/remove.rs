@@ -7,7 +7,7 @@ use std::path::Path;
 
 use prep_cache::{GcReport, Store, StoreError, Unwritable};
 use prep_core::{Failure, chain};
-use prep_steps::{ManifestError, RemovedFiles, Remover};
+use prep_steps::{ManifestError, PathSummary, RemovedFiles, Remover};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -22,6 +22,8 @@ pub struct Removal {
     pub variant: Option<String>,
     pub bundles: bool,
     pub cache: bool,
+    /// Whether files of other programs in the prepared directories are removed.
+    pub unpublished: bool,
     /// Only report the data that would be removed.
     pub dry_run: bool,
 }
@@ -47,6 +49,9 @@ pub struct RemovedCompetition {
     pub variants: Vec<String>,
     /// Bundles and further sources in the data directory.
     pub bundle: RemovedFiles,
+    /// Files of other programs that stay in the prepared directories.
+    #[serde(skip_serializing_if = "PathSummary::is_empty")]
+    pub unpublished: PathSummary,
 }
 
 impl RemovalResult {
@@ -113,6 +118,7 @@ pub fn disk_use(settings: &Settings, id: &str) -> Result<RemovedCompetition, Err
         variant: None,
         bundles: true,
         cache: false,
+        unpublished: true,
         dry_run: true,
     };
     let mut remover = Remover::new(true);
@@ -144,8 +150,8 @@ fn require_removable(settings: &Settings, id: &str, variants: &[String]) -> Resu
     }
 }
 
-/// Removes the cached results of the competitions `ids`. Returns `None` if there is no cache, or if `removal` does not
-/// include cached results.
+/// Removes the cached results that only runs of the competitions `ids` into the data directory use. Returns `None` if the cache
+/// does not exist, or if `removal` does not include cached results.
 fn remove_cached(
     settings: &Settings,
     ids: &[String],
@@ -161,7 +167,8 @@ fn remove_cached(
         false => Store::open(&settings.store_dir)?,
     };
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let report = store.forget(&ids, removal.dry_run)?;
+    let directory_of = |variant: &str| settings.data_dir_of(variant);
+    let report = store.forget(&ids, directory_of, removal.dry_run)?;
     for (digest, _) in report.objects.iter().filter(|_| removal.dry_run) {
         // Published files may be hard links to this object. Without this call, a dry run would count the cache's link
         // as remaining, and would report that removing the published files frees nothing.
@@ -206,11 +213,17 @@ fn remove_in(
     let home = data_dir.join(id);
     let failed =
         |error: ManifestError| Error::new(Failure::Machine, format!("{id}: {}", chain(&error)));
-    let prepared = remover.remove_published(data_dir, id).map_err(failed)?;
-    removed.prepared.add(prepared.ok_or_else(|| {
+    if home.is_symlink() {
+        // The linked files may belong to another data directory.
+        return remover.remove(&home, &mut removed.prepared).map_err(failed);
+    }
+    let prepared = remover.remove_published(data_dir, id, removal.unpublished);
+    let (files, kept) = prepared.map_err(failed)?.ok_or_else(|| {
         let message = format!("cannot remove `{id}`: a run is publishing it");
         Error::new(Failure::Machine, message).help("try again when the run has ended")
-    })?);
+    })?;
+    removed.prepared.add(files);
+    removed.unpublished = std::mem::take(&mut removed.unpublished).with(&kept);
     let sealed = sealed::path(data_dir, id);
     remover
         .remove(&sealed, &mut removed.prepared)

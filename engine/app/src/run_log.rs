@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -157,9 +157,7 @@ impl RunLog {
         next: Arc<dyn Reporter>,
     ) -> Arc<RunLog> {
         let dir = Store::run_logs(&task.settings.store_dir);
-        let at = unix_seconds();
-        let path = dir.join(format!("{at:014}-{}.jsonl", std::process::id()));
-        let file = fs::create_dir_all(&dir).and_then(|()| File::create(path));
+        let file = create(&dir);
         remove_old(&dir);
         let log = RunLog {
             file: file.ok().map(|file| Mutex::new(BufWriter::new(file))),
@@ -171,7 +169,7 @@ impl RunLog {
             message: error.message.clone(),
         });
         log.write(&Line::Started {
-            at,
+            at: unix_seconds(),
             program: crate::VERSION.to_owned(),
             variant: task.options.variant.clone(),
             competitions: ids.to_vec(),
@@ -211,7 +209,7 @@ impl RunLog {
                 length,
                 RESERVED_BYTES,
             )
-            .map_err(std::io::Error::from),
+            .map_err(io::Error::from),
         };
     }
 }
@@ -233,6 +231,7 @@ impl Reporter for RunLog {
                 step,
                 kind,
                 outcome,
+                ..
             } if *outcome != StepOutcome::Reused => {
                 let name = (competition.clone(), step.clone());
                 let why = self.reasons.lock().remove(&name);
@@ -249,6 +248,25 @@ impl Reporter for RunLog {
         }
         self.next.event(event);
     }
+}
+
+/// Creates a log whose number is one more than the highest number of the existing logs.
+///
+/// The number does not depend on the clock, so runs in the same second, or after a change of the clock, have the correct
+/// order. Earlier versions named logs by the time in seconds and the process, for example `00001796076341-2384.jsonl`. The
+/// new numbers continue after these times.
+fn create(dir: &Path) -> io::Result<File> {
+    fs::create_dir_all(dir)?;
+    let number_of = |path: PathBuf| path.file_stem()?.to_str()?.split('-').next()?.parse().ok();
+    let latest: Option<u64> = logs(dir).into_iter().filter_map(number_of).max();
+    for number in latest.map_or(1, |latest| latest.saturating_add(1)).. {
+        match File::create_new(dir.join(format!("{number:014}.jsonl"))) {
+            // Another process took this number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return created,
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Returns the log files of a directory, the latest first.
@@ -278,7 +296,7 @@ pub fn logged_runs(settings: &Settings) -> Result<Vec<LoggedRun>, Error> {
     for path in logs(&Store::run_logs(&settings.store_dir)) {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(Error::reading("read the log", &path, &error)),
         };
         runs.extend(parse(&text, runs.len()));
@@ -383,12 +401,27 @@ mod tests {
     #[test]
     fn only_the_last_logs_are_kept() {
         let dir = tempfile::tempdir().unwrap();
-        for at in 0..MAX_LOGS + 3 {
-            fs::write(dir.path().join(format!("{at:014}-1.jsonl")), "").unwrap();
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let names = || -> Vec<String> { logs(dir.path()).iter().map(|path| name(path)).collect() };
+        // Earlier versions named logs by time and process. The clock was wrong when the last of these logs was written.
+        for old in ["00000000000007-9", "00000000000007-10", "00001827612341-5"] {
+            fs::write(dir.path().join(format!("{old}.jsonl")), "").unwrap();
         }
-        remove_old(dir.path());
-        let left = logs(dir.path());
-        assert_eq!(left.len(), MAX_LOGS);
-        assert!(left.last().unwrap().ends_with("00000000000003-1.jsonl"));
+        create(dir.path()).unwrap();
+        create(dir.path()).unwrap();
+        let latest = [
+            "00001827612343.jsonl",
+            "00001827612342.jsonl",
+            "00001827612341-5.jsonl",
+        ];
+        assert_eq!(names()[..3], latest);
+        for _ in 0..MAX_LOGS {
+            create(dir.path()).unwrap();
+            let own = names().remove(0);
+            remove_old(dir.path());
+            assert_eq!(names()[0], own);
+        }
+        assert_eq!(names().len(), MAX_LOGS);
+        assert_eq!(names()[MAX_LOGS - 1], "00001827612344.jsonl");
     }
 }

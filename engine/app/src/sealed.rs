@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Remedy, chain};
+use prep_digests::Trees;
 use prep_steps::{ExaminedFiles, Manifest, PublishedPaths};
 use prep_trust::{Recipient, SealError, SealNote};
 use serde::Serialize;
@@ -79,6 +80,9 @@ pub enum AnswersState {
     /// There are plain files next to the encrypted ones.
     #[serde(rename = "plain and sealed")]
     Both,
+    /// There are plain files, and the encrypted files are not those of the last publication.
+    #[serde(rename = "plain and outdated sealed")]
+    Outdated,
 }
 
 impl AnswersState {
@@ -90,7 +94,10 @@ impl AnswersState {
         ) {
             (false, _) => AnswersState::Plain,
             (true, false) => AnswersState::Sealed,
-            (true, true) => AnswersState::Both,
+            (true, true) => match Manifest::read(data_dir, id) {
+                Ok(Some(manifest)) if !is_current(data_dir, &manifest) => AnswersState::Outdated,
+                _ => AnswersState::Both,
+            },
         }
     }
 
@@ -100,8 +107,36 @@ impl AnswersState {
             AnswersState::Plain => None,
             AnswersState::Sealed => Some("sealed"),
             AnswersState::Both => Some("plain and sealed"),
+            AnswersState::Outdated => Some("plain and outdated sealed"),
         }
     }
+}
+
+/// Returns whether the encrypted file contains the private files of the last publication, according to its length and to the
+/// digest in its header. Files of earlier versions have no such digest, so only their length is checked.
+pub(crate) fn is_current(data_dir: &Path, manifest: &Manifest) -> bool {
+    let Some(Trees { private, .. }) = manifest.trees else {
+        return true;
+    };
+    File::open(path(data_dir, &manifest.competition)).is_ok_and(|file| {
+        // In the tar archive, each file has a block of 512 bytes for its name. The note and the end need four blocks.
+        let min_bytes = private.bytes + 512 * (private.files + 4);
+        let is_long_enough = |found: fs::Metadata| found.len() > min_bytes;
+        file.metadata().is_ok_and(is_long_enough)
+            && prep_trust::stated_digest(BufReader::new(file))
+                .is_none_or(|stated| stated == private.sha256.to_string())
+    })
+}
+
+/// Returns the error for an encrypted file that does not contain the published private files.
+pub(crate) fn outdated(data_dir: &Path, id: &str) -> Error {
+    let path = path(data_dir, id);
+    let message = format!(
+        "{} does not contain the private files of `{id}` that were published last",
+        path.display()
+    );
+    let copy = Remedy::from("copy the sealed file of the same publication to this path");
+    Error::new(Failure::Input, message).help(copy.or(Remedy::Unseal { id: id.to_owned() }))
 }
 
 fn plain_dir(data_dir: &Path, id: &str) -> PathBuf {
@@ -233,10 +268,13 @@ pub(crate) fn seal_into(
     let note = SealNote {
         competition: id.to_owned(),
         variant: manifest.variant.clone(),
+        private: manifest
+            .trees
+            .map_or_else(String::new, |trees| trees.private.sha256.to_string()),
     };
     let write = || {
         let file = tempfile::Builder::new()
-            .prefix(".private-")
+            .prefix(prep_steps::TEMP_PREFIX)
             .permissions(fs::Permissions::from_mode(0o666))
             .tempfile_in(target.parent().unwrap_or(Path::new(".")))
             .map_err(SealError::Write)?;

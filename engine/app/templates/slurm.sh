@@ -12,7 +12,7 @@ job() {
 #!/usr/bin/env bash
 code=0
 scratch=\${PREP_SCRATCH:-\${TMPDIR:-/tmp}}/prep-\$SLURM_ARRAY_JOB_ID-\$SLURM_ARRAY_TASK_ID
-mkdir -p -m 700 "\$scratch" && [ -O "\$scratch" ] || { echo "cannot use \$scratch: create PREP_SCRATCH"; exit 2; }
+mkdir -p -m 700 "\$scratch" && [ -O "\$scratch" ] || { echo "cannot use \$scratch: set PREP_SCRATCH to a directory in which you may create directories"; exit 2; }
 trap 'rm -rf "\$scratch"' EXIT
 $1 || code=\$?
 case \$code in

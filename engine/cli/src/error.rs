@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::Path;
 
-use prep_app::{Blame, Error};
+use prep_app::Error;
 use prep_core::{Failure, chain};
 use prep_experiments::ExperimentsError;
 use prep_spec::{Diagnostics, shortened};
@@ -192,16 +192,13 @@ impl fmt::Display for CliError {
 impl<E: Into<Error>> From<E> for CliError {
     fn from(error: E) -> CliError {
         let Error {
-            blame,
+            failure,
             message,
             help,
             diagnostics,
         } = error.into();
         CliError {
-            exit: match blame {
-                Blame::Request => Exit::Usage,
-                Blame::Failure(failure) => Exit::from_failure(failure),
-            },
+            exit: Exit::from_failure(failure),
             message,
             help: help.as_ref().and_then(remedy::words),
             diagnostics,
@@ -217,7 +214,7 @@ pub enum Exit {
     Success = 0,
     /// The command succeeded and the answer is no: for example, a submission is invalid, or two variants differ.
     No = 1,
-    /// The command line is wrong.
+    /// The command line, `prep.toml` or an environment variable is wrong.
     Usage = 2,
     /// A pipeline has mistakes.
     Pipeline = 3,
@@ -245,7 +242,7 @@ macro_rules! exit_codes {
         "Exit codes:
   0    success
   1    the answer is no: an invalid submission, a difference, a risk
-  2    the command line is wrong
+  2    the command line or a setting is wrong
   3    a pipeline has mistakes
   4    a bundle or another input is missing or damaged
   5    a check fails, or a published checksum differs
@@ -263,6 +260,7 @@ impl Exit {
     /// Returns the exit code of a failure.
     pub fn from_failure(failure: Failure) -> Exit {
         match failure {
+            Failure::Usage => Exit::Usage,
             Failure::Input => Exit::Input,
             Failure::Check => Exit::Check,
             Failure::Pipeline => Exit::Pipeline,
@@ -343,6 +341,7 @@ mod exit_tests {
     #[test]
     fn no_failure_has_exit_code_1() {
         for failure in [
+            Failure::Usage,
             Failure::Input,
             Failure::Check,
             Failure::Pipeline,

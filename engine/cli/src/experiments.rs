@@ -180,7 +180,11 @@ impl GroupArgs {
             if !names.contains(&wanted.as_str()) {
                 let message = format!("{} has no experiment `{wanted}`", table.display());
                 let near = prep_spec::nearest(wanted, names.iter().copied());
-                return Err(CliError::new(Exit::Input, message).suggest(near));
+                let all = joined(names.iter().copied(), MAX_NAMES);
+                let error = CliError::new(Exit::Input, message);
+                return Err(error
+                    .help(format!("the experiments are {all}"))
+                    .suggest(near));
             }
         }
         names.retain(|name| {

@@ -12,6 +12,7 @@
 //! session     holds the settings and the environment for a verb
 //! request     plans and prepares competitions for several verbs
 //! remote      resolves the settings of the remote
+//! runs        lists the runs in directories of runs for `prep grade`
 //! completion  finds the values that shells complete
 //! output/     prints results, progress and tables
 //! error       defines the error of a failed verb, and the exit codes
@@ -34,6 +35,7 @@ mod process;
 mod remedy;
 mod remote;
 mod request;
+mod runs;
 mod select;
 mod session;
 mod settings;

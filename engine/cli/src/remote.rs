@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
+use prep_fetch::NetworkVariables;
 use prep_remote::{
     Address, CloudCredentials, KeyError, Link, LinkWarning, Remote, RemoteError, SigningKey,
     TrustedSigner,
@@ -130,11 +131,13 @@ impl CliSession {
         let same_as = settings.same_as.iter().map(address);
         let same_as: Vec<Address> = same_as.collect::<Result<_, _>>()?;
         let address = address(setting)?;
-        if !url.starts_with("file:") {
-            self.places.usable_certificates()?;
-        }
+        let variables = match url.starts_with("file:") {
+            true => NetworkVariables::default(),
+            false => self.places.network_variables()?,
+        };
         let key = settings.signing(&self.places);
-        let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted);
+        let credentials = settings.credentials(&self.places);
+        let remote = Remote::open(&address, &credentials, variables, key, &trusted);
         let remote = remote.map_err(|error| set_in(error, by))?;
         // Does not repeat an address from the command line.
         if args.remote.is_none() {

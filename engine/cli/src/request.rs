@@ -204,7 +204,7 @@ impl CliSession {
 /// Converts the error of a run that returned no [`Preparation`]. If the user stopped the run, the message names no
 /// competition or step.
 fn stopped_or_failed(error: Error) -> CliError {
-    match error.failure() {
+    match error.failure {
         Failure::Cancelled => CliError::new(Exit::Interrupted, summary::STOPPED),
         _ => error.into(),
     }
@@ -304,8 +304,7 @@ fn connect(
         Purpose::Download => usual.attempts,
     };
     let options = DownloadOptions {
-        proxies: Some(session.places.proxies()),
-        certificates: session.places.usable_certificates()?,
+        variables: session.places.network_variables()?,
         endpoint: session.kaggle.endpoint.clone(),
         connections: limits.connections.unwrap_or(usual.connections),
         max_rate: limits.max_rate,

@@ -216,7 +216,7 @@ pub struct UnitArg {
 }
 
 impl UnitArg {
-    /// Returns the ids of the unit, and prints their number. Without `--unit`, returns all ids.
+    /// Returns the ids of the unit, and prints how many there are. Without `--unit`, returns all ids.
     pub fn part(
         &self,
         session: &CliSession,

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use prep_app::{RememberedOptions, Settings};
-use prep_fetch::{CertificateVariable, CredentialsError, FetchError, FoundCredentials, Proxies};
+use prep_fetch::{
+    CertificateVariable, CredentialsError, FetchError, FoundCredentials, NetworkVariables, Proxies,
+};
 
 use crate::error::{CliError, Exit};
 use crate::output::printer::Printer;
@@ -80,6 +82,14 @@ impl Directories {
         let found = self.certificates();
         found.as_ref().map_or(Ok(()), CertificateVariable::check)?;
         Ok(found)
+    }
+
+    /// Returns the proxies and the certificates. Certificates that cannot be used are an error.
+    pub fn network_variables(&self) -> Result<NetworkVariables, FetchError> {
+        Ok(NetworkVariables {
+            proxies: Some(self.proxies()),
+            certificates: self.usable_certificates()?,
+        })
     }
 
     /// Returns the directory of signing keys. Returns `None` if the user has no configuration directory.

@@ -43,7 +43,7 @@ def integers(kind, generator, low, high):
 
 
 def values(kind):
-    """Returns the draws of a row: name, draw, its keys, and the conditions under which it is drawn."""
+    """Returns the random values of a row. Each has a name, a kind of draw, the kind's keys, and the conditions for its draw."""
     drawn, known = [], ["words", "share"]
     for number in range(rng.randrange(1, 5)):
         name = f"v{number}"

@@ -139,8 +139,8 @@ pub fn prepare_in(
     let run = Run::begin(&task, &[id.to_owned()], cancel, &|_| {});
     let preparation = match run.and_then(|run| run.execute(reporter)) {
         Ok(preparation) => preparation,
-        Err(error) if error.failure() == Failure::Cancelled => return Ending::Stopped,
-        Err(error) => return Ending::Failed(vec![(error.failure(), error.to_string())]),
+        Err(error) if error.failure == Failure::Cancelled => return Ending::Stopped,
+        Err(error) => return Ending::Failed(vec![(error.failure, error.to_string())]),
     };
     let failures = preparation.summaries.iter().flat_map(|one| &one.failures);
     let failures: Vec<(Failure, String)> = failures

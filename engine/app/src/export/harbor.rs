@@ -21,12 +21,14 @@ use std::path::{Path, PathBuf};
 use prep_core::Cancel;
 use prep_digests::Sha256;
 use prep_spec::{PackLayout, Pipeline};
-use prep_steps::{Expand, Manifest};
+use prep_steps::{Expand, Manifest, PublishedPaths};
 use prep_trust::Recipient;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Export, ExportForm, TemporaryCopy, export, files_below, parent_of, require_new};
+use super::{
+    Export, ExportForm, TemporaryCopy, export, files_below, parent_of, require_current, require_new,
+};
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
 use crate::settings::Settings;
@@ -131,17 +133,23 @@ impl TaskExporter<'_> {
             target: self.copy.clone(),
         };
         export(catalog, self.settings, id, &copied, cancel)?;
+        let published = PublishedPaths::new(data_dir, manifest.clone());
+        let published = published.map_err(|error| prepared::unreadable(id, &error))?;
         let pipeline = self.entry.load(&manifest.variant)?;
         let written = self.write(&manifest, &pipeline, copied.private);
         written.map_err(|error| Error::writing("write", &self.task, &error))?;
         let home = self.verifier_home(&manifest.variant);
         if is_sealed {
+            if !sealed::is_current(data_dir, &manifest) {
+                return Err(sealed::outdated(data_dir, id));
+            }
             copy_file(&sealed::path(data_dir, id), &home.join(sealed::SEALED_FILE))
                 .map_err(|error| Error::writing("write", &home, &error))?;
         } else if !copied.private {
             let target = home.join(sealed::SEALED_FILE);
             sealed::seal_into(catalog, self.settings, id, &self.wanted.recipients, &target)?;
         }
+        require_current(self.settings, id, &published)?;
         let digest = content_hash(&self.task);
         Ok(HarborTask {
             id: id.clone(),

@@ -216,7 +216,11 @@ pub fn export(
         unpublished,
     };
     for item in &items {
-        let file = copier.file(item, cancel).map_err(failed)?;
+        let file = copier.file(item, cancel);
+        if file.is_err() {
+            require_current(settings, id, &published)?;
+        }
+        let file = file.map_err(failed)?;
         exported.bytes += file.bytes;
         exported.files.push(file);
     }
@@ -246,8 +250,22 @@ pub fn export(
         .content(MANIFEST, exported.manifest().as_bytes())
         .map_err(failed)?;
     copier.finish().map_err(failed)?;
+    require_current(settings, id, &published)?;
     fs::rename(&made, target).map_err(failed)?;
     Ok(exported)
+}
+
+/// Returns an error if a run published other files after `published` was read. Then a copy may contain files of both
+/// publications.
+fn require_current(settings: &Settings, id: &str, published: &PublishedPaths) -> Result<(), Error> {
+    let is_current = published.is_current(&settings.data_dir);
+    match is_current.map_err(|error| prepared::unreadable(id, &error))? {
+        true => Ok(()),
+        false => {
+            let message = format!("a run published `{id}` during the copy; no copy was created");
+            Err(Error::new(Failure::Machine, message).help("try again when the run has ended"))
+        }
+    }
 }
 
 fn require_new(target: &Path) -> Result<(), Error> {

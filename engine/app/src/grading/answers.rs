@@ -46,6 +46,8 @@ pub(super) struct AnswersFile {
     name: String,
     pub place: PathBuf,
     pub bytes: Vec<u8>,
+    /// Whether the bytes were decrypted, so that there is no file `place`.
+    is_sealed: bool,
 }
 
 impl<'a> PreparedDirectory<'a> {
@@ -72,7 +74,9 @@ impl<'a> PreparedDirectory<'a> {
     }
 
     /// Reads the answers, and verifies their digest or their published checksum. Adds the paths that it reads to `files`.
-    pub(super) fn answers(&self, files: &mut ReadFiles) -> Result<VerifiedAnswers, Error> {
+    ///
+    /// If a run published in the meantime, opens the directory again, because these answers belong to the new manifest.
+    pub(super) fn answers(&mut self, files: &mut ReadFiles) -> Result<VerifiedAnswers, Error> {
         let recorded = match &self.manifest {
             Some(manifest) if manifest.complete => {
                 let read = self.read(&manifest.variant, files)?;
@@ -97,6 +101,11 @@ impl<'a> PreparedDirectory<'a> {
         if read.file.as_ref().is_ok_and(has_checksum) {
             return read.verified(None);
         }
+        let now = PreparedDirectory::open(self.settings, self.entry)?;
+        if now.manifest != self.manifest {
+            *self = now;
+            return self.answers(files);
+        }
         Err(self.rejected(recorded, read))
     }
 
@@ -107,10 +116,13 @@ impl<'a> PreparedDirectory<'a> {
     fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {
+            (Some(_), Some(Ok(file))) if file.is_sealed => {
+                sealed::outdated(&self.settings.data_dir, id)
+            }
             (Some(_), Some(Ok(file))) => self.modified_answers(&file),
             (Some(_), Some(Err(error))) if error.help.is_some() => error,
             // A run cannot change permissions or repair a disk.
-            (Some(_), Some(Err(error))) if error.failure() == Failure::Machine => error,
+            (Some(_), Some(Err(error))) if error.failure == Failure::Machine => error,
             (Some(_), Some(Err(error))) => error.help(Remedy::Prepare { id: id.clone() }),
             (Some(_), None) => prepared::incomplete(id),
             (None, _) if !read.place.exists() && read.file.is_err() => match read.file {
@@ -130,7 +142,8 @@ impl<'a> PreparedDirectory<'a> {
         let place = self.directory.join(&name);
         files.record(&place);
         let (data_dir, id) = (&self.settings.data_dir, &self.entry.id);
-        let bytes = match sealed::is_sealed(data_dir, id) && !place.exists() {
+        let is_sealed = sealed::is_sealed(data_dir, id);
+        let bytes = match is_sealed {
             true => {
                 files.record(&sealed::path(data_dir, id));
                 sealed::read(self.settings, id, &name)
@@ -142,6 +155,7 @@ impl<'a> PreparedDirectory<'a> {
             name,
             place: place.clone(),
             bytes,
+            is_sealed,
         });
         Ok(ReadAnswers {
             variant: variant.to_owned(),

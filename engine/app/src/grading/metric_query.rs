@@ -145,6 +145,39 @@ mod tests {
         }
     }
 
+    /// Otherwise, a submission could change the meaning of `/`.
+    #[test]
+    fn a_score_does_not_depend_on_how_a_number_is_written() {
+        let query =
+            "SELECT avg(abs(a.y - s.y) / a.y) FROM answers a JOIN submission s ON a.id = s.id";
+        let metric = json!({ "sql": query, "direction": "lower_is_better" });
+        let large = 9_007_199_254_740_993_i64;
+        for (answers, submission, expected) in [
+            ("1,100\n2,200", "1,110\n2,220", 0.1),
+            ("1,100\n2,200", "1,110.0\n2,220.0", 0.1),
+            ("1,100\n2,200", "1,199\n2,399", 0.9925),
+            ("1,1\n2,2", "1,5000000000\n2,2", 2_499_999_999.5),
+            // The ids are equal as doubles.
+            (
+                &*format!("{large},4\n{},8", large - 1),
+                &*format!("{},10\n{large},6", large - 1),
+                0.375,
+            ),
+        ] {
+            let grader = Grader::parse(&json!({ "metric": metric })).unwrap();
+            let grader = grader.with_engine(Arc::new(MetricQueries));
+            let answers = grader
+                .read_answers(format!("id,y\n{answers}\n").as_bytes())
+                .unwrap();
+            let outcome = grader.grade_bytes(&answers, format!("id,y\n{submission}\n").as_bytes());
+            assert_eq!(
+                outcome.rounded(),
+                Some(expected),
+                "{submission}: {outcome:?}"
+            );
+        }
+    }
+
     #[test]
     fn a_query_must_return_one_finite_number() {
         for (query, message) in [

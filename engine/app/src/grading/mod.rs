@@ -29,8 +29,9 @@ use serde_json::{Map, Value, json};
 
 use self::answers::{AnswersFile, PreparedDirectory, ReadFiles};
 use self::comparable::Answers;
-use self::rules::find_leaderboard;
+use self::rules::{check_section, find_leaderboard};
 use self::submission::ReadSubmission;
+use self::trial::Places;
 use crate::catalog::Catalog;
 use crate::digests;
 use crate::error::Error;
@@ -61,6 +62,8 @@ pub struct Grading {
     /// The prepared files, with their metadata when they were read.
     read: ReadFiles,
     warnings: Vec<String>,
+    /// The section `grade` of a user's competition. `None` for a built-in competition, and for answers that the caller named.
+    places: Option<Places>,
 }
 
 /// Whether gradings are logged in the data directory.
@@ -97,7 +100,8 @@ impl Grading {
         entry.pipeline()?;
         let mut files = ReadFiles::default();
         files.record(&settings.data_dir.join(id).join(MANIFEST_FILE));
-        let prepared = PreparedDirectory::open(settings, entry)?;
+        let mut prepared = PreparedDirectory::open(settings, entry)?;
+        check_section(entry)?;
         let found = prepared.answers(&mut files)?;
         let AnswersFile { place, bytes, .. } = &found.file;
         Ok(Grading {
@@ -110,6 +114,7 @@ impl Grading {
             log: None,
             read: files,
             warnings: prepared.warnings(),
+            places: Places::of(&found.pipeline).filter(|_| !entry.is_built_in()),
             grader: found.grader,
         })
     }
@@ -145,6 +150,7 @@ impl Grading {
         given: &GradeOverrides,
     ) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
+        check_section(entry)?;
         let (grader, path) = grader(entry, &entry.load(BASE_VARIANT)?)?;
         let mut files = ReadFiles::default();
         files.record(&given.answers);
@@ -172,6 +178,7 @@ impl Grading {
             log: None,
             read: files,
             warnings: Vec::new(),
+            places: None,
         })
     }
 
@@ -222,7 +229,8 @@ impl Grading {
     /// Validates and scores a submission. An invalid submission is an outcome, not an error.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if the file of a data frame from Python is damaged.
+    /// Returns an error if the file cannot be read, if the file of a data frame from Python is damaged, or if no submission
+    /// can be graded because of a mistake in the competition.
     pub fn grade(&self, submission: &Submission) -> Result<GradeOutcome, SubmissionError> {
         self.grade_read(submission, submission.read()?)
     }
@@ -240,6 +248,11 @@ impl Grading {
             }
         };
         submission.require_unchanged()?;
+        if let (GradeOutcome::Invalid(refusal), Some(places)) = (&outcome, &self.places)
+            && let Some(error) = places.locate(&self.grader, &self.answers, refusal)
+        {
+            return Err(SubmissionError::Competition(Box::new(error)));
+        }
         Ok(outcome)
     }
 
@@ -425,7 +438,7 @@ pub(crate) fn require_answers(
     settings: &Settings,
     id: &str,
 ) -> Result<Manifest, Error> {
-    let prepared = PreparedDirectory::open(settings, catalog.get(id)?)?;
+    let mut prepared = PreparedDirectory::open(settings, catalog.get(id)?)?;
     prepared.answers(&mut ReadFiles::default())?;
     let manifest = crate::prepared::manifest(&settings.data_dir, id)?;
     manifest.ok_or_else(|| crate::prepared::not_prepared(id))

@@ -14,6 +14,7 @@ use prep_spec::{BASE_VARIANT, Diagnostic, Diagnostics, Pipeline, SourceFile, Spa
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::grading::metric_query::MetricQueries;
+use crate::stages::load::{GRADE, Loader};
 
 /// Reads the leaderboard in a file.
 ///
@@ -45,6 +46,23 @@ pub(crate) fn grader(entry: &CatalogEntry, pipeline: &Pipeline) -> Result<(Grade
         return Err(Error::new(Failure::Pipeline, message));
     }
     Ok((grader, answers.clone()))
+}
+
+/// Checks the section `grade` of a user's competition like a run, which also compares its columns with those of the outputs.
+///
+/// # Errors
+/// Returns an error that lists the mistakes in the section, each with its position in the file. Ignores other mistakes.
+pub(super) fn check_section(entry: &CatalogEntry) -> Result<(), Error> {
+    if entry.is_built_in() {
+        return Ok(());
+    }
+    let loaded = Loader::without_notes().load(entry, BASE_VARIANT);
+    let Some(found) = loaded.err().and_then(|error| error.diagnostics) else {
+        return Ok(());
+    };
+    let mistakes = found.iter().filter(|one| one.code == GRADE).cloned();
+    let mistakes = Diagnostics::new(Arc::clone(found.source()), mistakes.collect());
+    mistakes.map_or(Ok(()), |mistakes| Err(mistakes.into()))
 }
 
 /// Parses `bytes`, the content of the file `place` with the answers.
@@ -106,12 +124,8 @@ pub(crate) fn parse_leaderboard(
         let start = before.map(str::len).sum();
         let length = text.lines().nth(line - 1).map_or(0, str::len);
         let span = Span::new(start, start + length);
-        let message = format!("{}:{line}: {error}", source.name);
         let mistake = Diagnostic::error("leaderboard", span, error.to_string()).help(help);
-        Error {
-            diagnostics: Some(Diagnostics::single(Arc::new(source), mistake)),
-            ..Error::new(Failure::Pipeline, message)
-        }
+        Error::from(Diagnostics::single(Arc::new(source), mistake))
     };
     let leaderboard = Leaderboard::parse(text).map_err(|error| {
         failed(

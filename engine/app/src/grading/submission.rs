@@ -107,14 +107,17 @@ pub enum SubmissionError {
     /// The file is not a typed frame.
     #[error("{0}")]
     Frame(String),
+    /// The author of the competition must act, because no submission can be graded with its answers and metric.
+    #[error("{0}")]
+    Competition(Box<Error>),
 }
 
 impl SubmissionError {
     /// Converts the error to the outcome that the submission is invalid. `name` is the name of the file in messages.
     ///
     /// # Errors
-    /// Returns an error if reading the file failed, or if the file is a typed frame with mistakes. In both cases, it is
-    /// unknown whether the submission is valid.
+    /// Returns an error if reading the file failed, if the file is a typed frame with mistakes, or if the competition has
+    /// mistakes. In these cases, it is unknown whether the submission is valid.
     pub(super) fn outcome(&self, name: &str) -> Result<GradeOutcome, Error> {
         Ok(GradeOutcome::Invalid(match self {
             SubmissionError::Read { name, source } => {
@@ -124,6 +127,7 @@ impl SubmissionError {
             SubmissionError::Frame(message) => {
                 return Err(Error::new(Failure::Input, format!("{name}: {message}")));
             }
+            SubmissionError::Competition(error) => return Err((**error).clone()),
             // The messages are those of upstream, because harnesses recognize them.
             SubmissionError::Missing => Refusal::new(
                 RefusalKind::NoSubmission,

@@ -10,13 +10,15 @@ use prep_grade::metrics::{Direction, QueryFailure};
 use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::model::{Grade, Output, Spanned};
-use prep_spec::{Pipeline, SourceFile, Span, decimal_comma, joined};
+use prep_spec::{Diagnostic, Diagnostics, Pipeline, SourceFile, Span, decimal_comma, joined};
 use prep_steps::{Trial, TrialError};
 use serde_json::{Value, json};
 
 use crate::catalog::CatalogEntry;
+use crate::error::Error;
 use crate::grading::pitfalls;
 use crate::grading::rules::grader;
+use crate::stages::load::GRADE;
 
 /// Scores that differ by at most this number are treated as equal. For example, the best log loss is zero. If the
 /// answers are graded as a submission, their log loss is slightly higher, because the metric clips probabilities.
@@ -50,23 +52,7 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
         "rules": grade.value.rules,
         "invalid_sample": stated.is_some(),
     });
-    let output = |path: &Spanned<String>| {
-        let outputs = pipeline.public.iter().map(|output| ("public/", output));
-        let private = pipeline.private.iter().map(|output| ("private/", output));
-        let mut outputs = outputs.chain(private);
-        let is_it = |(section, output): &(&str, &Output)| {
-            path.value.strip_prefix(section) == Some(output.path.value.as_str())
-        };
-        outputs
-            .find(is_it)
-            .map_or(path.span, |(_, output)| output.path.span)
-    };
-    let places = Places {
-        answers: output(&grade.value.answers),
-        sample: output(&sample),
-        grade: grade.clone(),
-        source: Arc::clone(&pipeline.source),
-    };
+    let places = Places::of(pipeline)?;
     let is_own = !entry.is_built_in();
     let is_test = |output: &Output| is_own && output.path.value == TEST_TABLE;
     let has_test = !grader.identifiers().is_empty() && pipeline.public.iter().any(is_test);
@@ -88,11 +74,49 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
 }
 
 /// The positions in the pipeline at which mistakes are reported.
-struct Places {
+pub(super) struct Places {
     answers: Span,
     sample: Span,
     grade: Spanned<Grade>,
     source: Arc<SourceFile>,
+}
+
+impl Places {
+    /// Returns `None` if the pipeline has no section `grade`.
+    pub(super) fn of(pipeline: &Pipeline) -> Option<Places> {
+        let grade = pipeline.grade.clone()?;
+        let output = |path: &Spanned<String>| {
+            let outputs = pipeline.public.iter().map(|output| ("public/", output));
+            let private = pipeline.private.iter().map(|output| ("private/", output));
+            let mut outputs = outputs.chain(private);
+            let is_it = |(section, output): &(&str, &Output)| {
+                path.value.strip_prefix(section) == Some(output.path.value.as_str())
+            };
+            outputs
+                .find(is_it)
+                .map_or(path.span, |(_, output)| output.path.span)
+        };
+        Some(Places {
+            answers: output(&grade.value.answers),
+            sample: output(&grade.value.sample),
+            grade,
+            source: Arc::clone(&pipeline.source),
+        })
+    }
+
+    /// If `refusal` means that no submission can be graded with these answers, returns the error with its position in the
+    /// pipeline.
+    pub(super) fn locate(
+        &self,
+        grader: &Grader,
+        answers: &Frame,
+        refusal: &Refusal,
+    ) -> Option<Error> {
+        let mistake = Mistake::in_answers(grader, answers, refusal)?.in_pipeline(self);
+        let mut found = Diagnostic::error(GRADE, mistake.span, mistake.message);
+        found.help = mistake.help;
+        Some(Diagnostics::single(Arc::clone(&self.source), found).into())
+    }
 }
 
 /// A mistake that a trial finds.
@@ -113,6 +137,23 @@ enum Mistake {
 }
 
 impl Mistake {
+    /// Returns the mistake of the author if `refusal` is about the answers, and not about a submission.
+    fn in_answers(grader: &Grader, answers: &Frame, refusal: &Refusal) -> Option<Mistake> {
+        if refusal.kind != RefusalKind::Answers {
+            return None;
+        }
+        let (name, cause) = (refusal.column.as_deref(), refusal.to_string());
+        let has_column = name.is_none_or(|name| answers.column(name).is_some());
+        Some(match refusal.is_of_metric && has_column {
+            true => Mistake::Misfit {
+                metric: grader.metric().definition.name,
+                cause,
+                help: help_of_misfit(refusal, answers),
+            },
+            false => Mistake::Answers(cause),
+        })
+    }
+
     fn in_pipeline(self, places: &Places) -> TrialError {
         let grade = &places.grade.value;
         match self {
@@ -180,11 +221,10 @@ fn grade_all(
     let of_sample = grade(sample);
     if let (GradeOutcome::Invalid(refusal), None) = (&of_sample, stated) {
         let cause = refusal.to_string();
-        let has_column = |name: &str| frame.columns.iter().any(|column| column.name == name);
         let lacks_column = refusal
             .column
             .as_deref()
-            .is_some_and(|name| !has_column(name));
+            .is_some_and(|name| frame.column(name).is_none());
         // For example, a metric may be undefined if all answers have the same value. In a user's competition, this is
         // an error, because the author can correct it. In a built-in competition, it is a warning, because its split is
         // fixed.
@@ -197,27 +237,17 @@ fn grade_all(
         if let Some(cause) = pitfalls::repeated_ids(grader, &frame).filter(|_| of_rows) {
             return Err(Mistake::Answers(cause));
         }
-        // Many metrics compare labels of any type with numbers, but a text in the sample hides whether this metric does.
+        // A metric checks the answers before the predictions.
+        if let Some(mistake) = Mistake::in_answers(grader, &frame, refusal) {
+            return Err(mistake);
+        }
         let with_numbers = with_numbers(refusal, &frame, sample);
         let of_numbers = with_numbers.map(|numbers| grader.grade(&frame, &numbers));
         let has_numbers = matches!(of_numbers, Some(GradeOutcome::Score { .. }));
-        let refusal = match &of_numbers {
-            Some(GradeOutcome::Invalid(own)) if own.kind == RefusalKind::Answers => own,
-            _ => refusal,
-        };
-        let misfit = misfit(refusal, || grade(answers));
-        if let Some(cause) = misfit.filter(|_| !lacks_column && !has_numbers) {
-            return Err(Mistake::Misfit {
-                metric: grader.metric().definition.name,
-                cause,
-                help: help_of_misfit(refusal, &frame),
-            });
-        }
         // Ids of some answers may be missing for another reason, for example a condition in the query of the sample.
         let other_ids = || pitfalls::ids_without_row(grader, &frame, sample);
         let has_other_ids = of_rows && other_ids().is_some_and(|ids| ids.len() == frame.rows);
         return Err(match refusal.kind {
-            RefusalKind::Answers => Mistake::Answers(cause),
             RefusalKind::Metric => Mistake::Metric(refusal.clone()),
             _ if has_other_ids => Mistake::Sample {
                 cause: format!("its ids differ from those of the answers: {cause}"),
@@ -327,22 +357,6 @@ fn grade_all(
     }))
 }
 
-/// Returns why the metric cannot grade the answers, for example because the answers are not labels. `refusal` is the
-/// result of grading the sample submission, and `of_answers` grades the answers as a submission. Returns `None` if
-/// `refusal` has another cause.
-fn misfit(refusal: &Refusal, of_answers: impl FnOnce() -> GradeOutcome) -> Option<String> {
-    match (refusal.is_of_metric, refusal.kind) {
-        (false, _) | (_, RefusalKind::Metric) => None,
-        (true, RefusalKind::Answers) => Some(refusal.to_string()),
-        (true, _) => match of_answers() {
-            GradeOutcome::Invalid(own) if own.is_of_metric && own.kind == refusal.kind => {
-                Some(own.to_string())
-            }
-            _ => None,
-        },
-    }
-}
-
 /// Returns the sample submission with numbers in the column in which the metric rejected a text.
 fn with_numbers(refusal: &Refusal, answers: &Frame, sample: &[u8]) -> Option<Frame> {
     let is_text = refusal.is_of_metric && refusal.kind == RefusalKind::Type;
@@ -360,9 +374,11 @@ fn help_of_misfit(refusal: &Refusal, answers: &Frame) -> String {
     let column = refusal.column.as_deref();
     let column = column.and_then(|name| answers.column(name));
     let texts = column.map(|column| (0..answers.rows).map(|row| column.text(row)));
-    let different: BTreeSet<_> = texts.into_iter().flatten().collect();
+    let texts: Vec<_> = texts.into_iter().flatten().collect();
+    let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+    let different: BTreeSet<_> = texts.iter().collect();
     let decimals = column.and_then(|column| {
-        let mut texts = different.iter().flatten();
+        let mut texts = texts.iter().flatten();
         let query = texts.find_map(|text| decimal_comma(&column.name, text))?;
         Some(format!("{query} AS \"{}\"", column.name))
     });
@@ -371,15 +387,15 @@ fn help_of_misfit(refusal: &Refusal, answers: &Frame) -> String {
             "convert the decimal commas in the query of the answers, for example `{query}`, or choose another metric"
         );
     }
-    match (column, different.last()) {
-        (Some(_), _) if refusal.row.is_none() && different.len() == 1 => {
-            "use `stratify` or a larger `test_size` in the split, correct the output that contains the answers, or choose another metric".to_owned()
-        }
-        (Some(column), Some(Some(label))) if different.len() == 2 && label.parse::<f64>().is_err() => {
-            let (name, label) = (&column.name, label.replace('\'', "''"));
-            format!("write numbers into the answers, for example `{name} = '{label}' AS {name}`, or choose another metric")
-        }
-        _ => "choose a metric for such answers, or correct the output that contains them".to_owned(),
+    let labels = column.and_then(|column| prep_draft::label_as_boolean(&column.name, &texts));
+    if let Some(query) = labels {
+        return format!(
+            "write numbers into the answers, for example `{query}`, or choose another metric"
+        );
+    }
+    match refusal.row.is_none() && different.len() == 1 {
+        true => "use `stratify` or a larger `test_size` in the split, correct the output that contains the answers, or choose another metric".to_owned(),
+        false => "choose a metric for such answers, or correct the output that contains them".to_owned(),
     }
 }
 
@@ -546,18 +562,27 @@ mod tests {
             "{text}"
         );
         let (labels, halves) = ("id,y\n1,yes\n2,no\n", "id,y\n1,0.5\n2,0.5\n");
-        assert_eq!(grade(auc(), labels, halves).unwrap(), "[]");
-        let text = grade(auc(), labels, labels).unwrap_err();
-        let expected =
-            "found `yes`, expected a number; write numbers into the sample, for example `0.5 AS y`";
+        let positive =
+            section(json!({ "average_precision": { "columns": "y", "positive": "yes" } }));
+        assert_eq!(grade(positive.clone(), labels, halves).unwrap(), "[]");
+        let text = grade(positive, labels, labels).unwrap_err();
+        let expected = "expected a number, in a column of numbers; write numbers into the sample, for example `0.5 AS y`";
         assert!(
             text.starts_with("sample: ") && text.ends_with(expected),
             "{text}"
         );
-        for metric in ["log_loss", "brier", "average_precision"] {
-            let text = grade(section(json!({ metric: "y" })), labels, labels).unwrap_err();
-            assert!(text.starts_with(&format!("{metric}: ")), "{text}");
-            assert!(text.contains("for example `y = 'yes' AS y`"), "{text}");
+        let swapped = "id,y\n1,ja\n2,nein\n";
+        for metric in ["roc_auc", "log_loss", "brier", "average_precision"] {
+            for (labels, sample, positive) in [
+                (labels, labels, "yes"),
+                (labels, halves, "yes"),
+                (swapped, halves, "ja"),
+            ] {
+                let text = grade(section(json!({ metric: "y" })), labels, sample).unwrap_err();
+                assert!(text.starts_with(&format!("{metric}: ")), "{text}");
+                let example = format!("for example `y = '{positive}' AS y`");
+                assert!(text.contains(&example), "{text}");
+            }
         }
         let other_ids = grade(auc(), good, "id,y\n3,0.5\n4,0.5\n").unwrap_err();
         assert!(
@@ -614,7 +639,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_labels_are_a_warning_of_an_f1_per_row() {
+    fn an_f1_averaged_over_rows_warns_about_rows_without_labels() {
         let metric = json!({ "f1": { "columns": ["a", "b"], "average": "samples" } });
         let section = json!({ "rules": [{ "align": "id" }], "metric": metric });
         let found = grade(section, "id,a,b\n1,1,0\n2,0,0\n", "id,a,b\n1,0,1\n2,0,1\n").unwrap();

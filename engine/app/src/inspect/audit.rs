@@ -97,6 +97,9 @@ pub struct TreeAudit {
     pub equal: u64,
     /// Number of files that exist in both trees.
     pub common: u64,
+    /// The competition whose published checksum a file of the tree has. Only known if no file is equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_competition: Option<String>,
     pub report: AuditReport,
 }
 
@@ -169,7 +172,7 @@ pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<A
         Some(tree) => Some(audit_tree(
             &prepared_in(tree, &entry.id),
             &home,
-            entry,
+            (&task.catalog, entry),
             &pipeline,
             settings,
         )?),
@@ -382,7 +385,7 @@ fn is_prepared(place: &Path) -> bool {
 fn audit_tree(
     theirs: &Path,
     ours: &Path,
-    entry: &CatalogEntry,
+    (catalog, entry): (&Catalog, &CatalogEntry),
     pipeline: &Pipeline,
     settings: &Settings,
 ) -> Result<TreeAudit, Error> {
@@ -405,12 +408,36 @@ fn audit_tree(
         resources: settings.resources(&temp),
     };
     let compared = tree::compare(theirs, ours, &options).map_err(failed)?;
+    let other = (compared.equal == 0).then(|| competition_of(catalog, &entry.id, theirs));
     Ok(TreeAudit {
         path: theirs.to_owned(),
+        other_competition: other.flatten(),
         equal: compared.equal,
         common: compared.common,
         report: AuditReport::new(compared.findings),
     })
+}
+
+/// Larger files of a tree are not compared with the checksums of other competitions.
+const MAX_COMPARED_BYTES: u64 = 64 << 20;
+
+/// Returns the competition, other than `id`, whose published checksum a file of the tree has.
+fn competition_of(catalog: &Catalog, id: &str, tree: &Path) -> Option<String> {
+    let md5 = |path: &String| {
+        let file = tree.join(path);
+        let is_short = file.metadata().ok()?.len() <= MAX_COMPARED_BYTES;
+        is_short.then(|| prep_audit::md5(&file).ok())?
+    };
+    let mut sums: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut is_known = |(path, sum): (String, &str)| {
+        sums.entry(path).or_insert_with_key(md5).as_deref() == Some(sum)
+    };
+    let mut others = catalog.iter().filter(|entry| entry.id != id);
+    let found = others.find(|entry| match entry.published_checksums() {
+        Ok(Some(published)) => published.outputs().any(&mut is_known),
+        _ => false,
+    });
+    found.map(|entry| entry.id.clone())
 }
 
 /// The grading rules that pair each row of a submission with the row of the answers that has the same id. Without one of
@@ -545,6 +572,12 @@ fn conclusion(
         _ => "there is no published checksum to compare the data with",
     };
     let of_tree = tree.map(|part| {
+        if let Some(other) = &part.other_competition {
+            return format!("the tree contains files of another competition, `{other}`");
+        }
+        if part.common == 0 {
+            return "none of the files in the tree has the name of a prepared file".to_owned();
+        }
         let words = match part.report.verdict {
             Verdict::Equal => "the tree is identical to the prepared data",
             Verdict::SameContent => "the tree has the same content as the prepared data",

@@ -264,7 +264,7 @@ mod tests {
         let absolute = resolve_directory(&entry, "s", "/a/b").unwrap();
         assert_eq!(absolute, Path::new("/a/b"));
         let error = resolve_directory(&entry, "s", "../b").unwrap_err();
-        assert_eq!(error.failure(), Failure::Pipeline);
+        assert_eq!(error.failure, Failure::Pipeline);
         entry.directory = Some("/pipelines/x".into());
         let relative = resolve_directory(&entry, "s", "../b").unwrap();
         assert_eq!(relative, Path::new("/pipelines/x/../b"));

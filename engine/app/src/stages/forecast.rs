@@ -126,10 +126,13 @@ impl Plan {
         });
         let absent: Vec<&str> = absent.map(|competition| competition.id.as_str()).collect();
         // If the remote does not answer, this was already reported when the plan was created.
-        let known = ask_all(&absent, |id| link.source(id).ok().flatten());
-        let known = absent.into_iter().zip(known);
-        let known = known.filter(|(_, known)| known.as_ref().is_some_and(|known| known.mirrored));
-        known.map(|(id, _)| id.to_owned()).collect()
+        let are_mirrored = ask_all(&absent, |id| {
+            let known = link.source(id).ok().flatten();
+            known.is_some_and(|known| link.has_bundle(&known.content).unwrap_or(false))
+        });
+        let mirrored = absent.into_iter().zip(are_mirrored);
+        let mirrored = mirrored.filter(|(_, is_mirrored)| *is_mirrored);
+        mirrored.map(|(id, _)| id.to_owned()).collect()
     }
 
     /// Returns the size of each missing bundle or file, by competition and source. Requests lengths and listings from the
@@ -482,7 +485,7 @@ mod tests {
         let warning = check(peak(10, 10, Some(19))).unwrap().unwrap();
         assert!(warning.contains("/data has 19 B free"), "{warning}");
         let error = check(peak(10, 10, Some(9))).unwrap_err();
-        assert_eq!(error.failure(), Failure::Machine);
+        assert_eq!(error.failure, Failure::Machine);
         assert!(matches!(error.help, Some(Remedy::AnyOf(_))));
     }
 

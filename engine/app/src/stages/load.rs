@@ -33,6 +33,9 @@ use crate::stages::lock;
 use crate::task::{PreparationOptions, RecalledOption, Task, ViewOptions};
 use crate::{digests, grading, task};
 
+/// The code of diagnostics about the section `grade`.
+pub(crate) const GRADE: &str = "grade";
+
 /// The selected competitions.
 pub(crate) struct Chosen<'a> {
     /// The catalog entries, in the order of the ids.
@@ -496,7 +499,7 @@ fn misspelled_reasons(pipeline: &Pipeline) -> Vec<Diagnostic> {
         let near =
             nearest(&name.value, known()).filter(|near| is_typing_error(&name.value, near))?;
         let message = format!(
-            "no detector has the name `{}`, so it declares a leak that no detector finds",
+            "no detector has the name `{}`; with this name, the pipeline declares a leak that no detector finds",
             name.value
         );
         Some(Diagnostic::warning("unknown-detector", name.span, message).suggest(Some(near)))
@@ -521,7 +524,7 @@ fn check_metric_queries(
         if let Err(failure) = grading::metric_query::check_query(query, columns) {
             let message = format!("grade.metric: the query of the metric: {}", failure.message);
             let span = place(&failure.query, failure.place);
-            let mistake = Diagnostic::error("grade", span, message);
+            let mistake = Diagnostic::error(GRADE, span, message);
             found.push(match failure.help {
                 Some(help) => mistake.help(help),
                 None => mistake,
@@ -530,7 +533,7 @@ fn check_metric_queries(
             let message = "grade.metric: the query of the metric does not read `submission`, so its result is the same for all \
                            submissions";
             found.push(Diagnostic::warning(
-                "grade",
+                GRADE,
                 place(&query.text, None),
                 message,
             ));
@@ -594,7 +597,7 @@ fn mistake_in_grading(
     let span = located.unwrap_or(span);
     let message = format!("grade.{}: {}", error.path, error.problem);
     let message = message.replace("grade.: ", "grade: ");
-    let mistake = Diagnostic::error("grade", span, message);
+    let mistake = Diagnostic::error(GRADE, span, message);
     match cut.map(str::to_owned).or(error.help()) {
         Some(help) => mistake.help(help),
         None => mistake,
@@ -819,7 +822,7 @@ grade:
                 (Ok(_), None) => {}
                 (Err(error), Some(wrong)) => {
                     assert!(error.message.contains(wrong), "{scores}: {error}");
-                    assert_eq!(error.failure(), prep_core::Failure::Pipeline);
+                    assert_eq!(error.failure, prep_core::Failure::Pipeline);
                 }
                 (found, _) => panic!("{scores}: {found:?}"),
             }

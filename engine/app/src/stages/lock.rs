@@ -14,8 +14,15 @@ use crate::error::Error;
 /// Maximum time to wait for another process that writes the lockfile.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Returns the path of the lockfile. If it is a symbolic link, returns the path of the linked file, so that the link stays.
 fn path(data_dir: &Path) -> PathBuf {
-    data_dir.join("prep.lock")
+    let path = data_dir.join("prep.lock");
+    match path.read_link() {
+        Ok(target) => path
+            .canonicalize()
+            .unwrap_or_else(|_| data_dir.join(target)),
+        Err(_) => path,
+    }
 }
 
 /// Reads the lockfile. Returns an empty lockfile if it does not exist.
@@ -93,7 +100,7 @@ pub(crate) fn update(
     let written = tempfile::Builder::new()
         .prefix(".prep-lock-")
         .permissions(PermissionsExt::from_mode(0o666))
-        .tempfile_in(data_dir)
+        .tempfile_in(path.parent().unwrap_or(data_dir))
         .and_then(|mut file| {
             file.write_all(lock.text().as_bytes())?;
             file.persist(&path).map_err(|error| error.error)

@@ -41,7 +41,7 @@ pub(crate) enum UsedValue {
 }
 
 impl UsedValue {
-    /// Returns the output `value` among the outputs of a source, or `NotUsed` if there is no such output.
+    /// Looks up the output named `value` in the outputs of a source. Returns `NotUsed` if there is no such output.
     pub(crate) fn of_outputs(outputs: &BTreeMap<String, Digest>) -> UsedValue {
         let value = outputs.get("value").copied();
         value.map_or(UsedValue::NotUsed, UsedValue::Exactly)
@@ -172,6 +172,7 @@ pub(super) fn record_publication(
     all: &CompetitionGraph,
     (store, data_dir): (&Store, &Path),
     id: &str,
+    key: &Digest,
 ) {
     FailedRun::remove(data_dir, id);
     let Some(competition) = all.competitions.iter().find(|one| one.id == id) else {
@@ -185,5 +186,5 @@ pub(super) fn record_publication(
         ..record(competition, &found, before.as_ref())
     };
     // If this fails, the stage `record` tries again.
-    let _ = prep_steps::record_preparation(data_dir, id, None, change);
+    let _ = prep_steps::record_preparation(data_dir, id, key, change);
 }

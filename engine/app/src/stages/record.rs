@@ -80,10 +80,13 @@ fn record_competition(
 ) -> Result<Recorded, Error> {
     let data_dir = &ended.task.data_dir();
     let state = ended.state_of(&competition.id);
-    // Planning reports a manifest that cannot be read.
+    // Planning reports a manifest that cannot be read. The results of this run are recorded only if no other process has
+    // published other results in the meantime.
     let published = Manifest::read(data_dir, &competition.id).ok().flatten();
+    let key = ended.published_key(&competition.id);
+    let own = published.as_ref().filter(|one| key == Some(one.key));
     let mut locked = None;
-    if let Some(published) = published.as_ref().filter(|_| state.is_complete()) {
+    if let Some(published) = own.filter(|_| state.is_complete()) {
         prep_steps::renew_record(data_dir, &competition.id);
         FailedRun::remove(data_dir, &competition.id);
         if let (true, Some(trees)) = (published.complete, &published.trees) {
@@ -149,13 +152,13 @@ fn note_preparation(
     if before != Some(&record) {
         // Errors are ignored. Without a record, the next run needs the bundle and the user's options again.
         let change = |_| record;
-        let key = Some(&published.key);
-        let _ = prep_steps::record_preparation(data_dir, &competition.id, key, change);
+        let _ = prep_steps::record_preparation(data_dir, &competition.id, &published.key, change);
     }
 }
 
 /// Records that a competition failed or was stopped. Records nothing if the run left out the competition. Also records
-/// nothing if no bundle was found and no step ran, unless the run was stopped. Ignores errors of writing. `error` is the
+/// nothing if no bundle was found and no step ran, unless the run was stopped, or if another process has published the
+/// competition since this run began. Ignores errors of writing. `error` is the
 /// error of this stage, if any.
 fn note_failure(
     ended: &Ended,
@@ -172,6 +175,11 @@ fn note_failure(
     let has_started = competition.bundle.is_some() || ended.run_and_reused(id).0 > 0;
     // The next run continues a stopped run, so it needs the options for all competitions.
     if !(has_started || ended.is_interrupted()) || failures.iter().any(is_left_out) {
+        return Ok(());
+    }
+    let published = Manifest::read(&ended.task.data_dir(), id).ok().flatten();
+    let preparation = published.and_then(|one| one.preparation);
+    if ended.published_key(id).is_none() && preparation.is_some_and(|one| one.at > ended.began) {
         return Ok(());
     }
     let record = origins::record(competition, &origins_of_run(ended, competition)?, None);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use prep_cache::{Content, Digest, History, Store};
 use prep_core::{
-    Action, Cause, Context, FileValue, Graph, LastRuns, LastSteps, Node, NodeId, NodeState,
-    Publication, Reason, Remedy, Resolution, ResolveError, chain, units,
+    Action, Cause, Context, Failure, FileValue, Graph, LastRuns, LastSteps, Node, NodeId,
+    NodeState, Publication, Reason, Remedy, Resolution, ResolveError, SourceState, chain, units,
 };
 use prep_fetch::FetchError;
 use prep_steps::{MEMBERS_STEP, TRIAL_STEP};
@@ -49,6 +49,8 @@ pub struct Plan {
     pub refused: Vec<(String, Error)>,
     /// Competitions that are left out because their bundle or a source is missing.
     pub left_out: Vec<String>,
+    /// For each bundle or source that a step needs but cannot use: the kind of the error.
+    pub rejected: Vec<Failure>,
     pub(crate) resolution: Resolution,
 }
 
@@ -116,6 +118,16 @@ impl Plan {
                 competition.replaced = replaced(competition, outputs.get("value"));
             }
         }
+        let failed = resolution.work.iter();
+        let failed = failed.filter(|(_, reason)| matches!(reason, Reason::Failed { .. }));
+        let rejected = failed.filter_map(|(node, _)| match &graph.node(*node).action {
+            Action::Source(source) => match source.state(context) {
+                Ok(SourceState::Rejected { failure, .. }) => Some(failure),
+                _ => None,
+            },
+            _ => None,
+        });
+        let rejected = rejected.collect();
         let graph = Arc::new(graph);
         Ok(Plan {
             all: Arc::new(CompetitionGraph {
@@ -125,6 +137,7 @@ impl Plan {
             }),
             refused,
             left_out: Vec::new(),
+            rejected,
             resolution,
         })
     }

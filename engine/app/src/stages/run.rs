@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use prep_cache::{LockGuard, Store};
+use prep_cache::{Digest, LockGuard, Store, unix_seconds};
 use prep_core::{
     Action, Cancel, Context, Event, Node, NodeId, Reporter, RunOptions, RunReport, StepOutcome,
 };
@@ -63,10 +63,12 @@ impl Run {
         let mut uncancelled = context.clone();
         uncancelled.cancel = Cancel::default();
         let (graph, resolution) = (plan.all.graph.clone(), plan.resolution);
+        let began = unix_seconds();
         let report = prep_core::run(graph, context, resolution, run_options, watch.clone())?;
         Ok(Ended {
             all: plan.all,
             context: uncancelled,
+            began,
             report,
             watch,
             cancel,
@@ -105,6 +107,8 @@ pub(crate) struct Ended {
     pub all: Arc<CompetitionGraph>,
     /// A context that is never cancelled, because the summary is created even after an interruption.
     pub context: Context,
+    /// Start of the first step, in seconds since 1970.
+    pub began: u64,
     pub report: RunReport,
     pub watch: Arc<Watch>,
     pub(super) cancel: Cancel,
@@ -113,6 +117,15 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Returns the key of the results that this run published or found published. Returns `None` if the run failed before.
+    pub(super) fn published_key(&self, id: &str) -> Option<Digest> {
+        let nodes = self.all.nodes_of(id).iter();
+        nodes
+            .filter_map(|node| self.report.targets.get(node))
+            .next()
+            .copied()
+    }
+
     pub(crate) fn outcomes_of(
         &self,
         id: &str,
@@ -205,6 +218,7 @@ impl Watch {
                 step,
                 kind,
                 outcome: StepOutcome::Failed { .. },
+                target,
             } if self.is_optional(competition, step) => self.next.event(&Event::StepEnded {
                 competition: competition.clone(),
                 step: step.clone(),
@@ -212,6 +226,7 @@ impl Watch {
                 outcome: StepOutcome::Skipped {
                     because: step.clone(),
                 },
+                target: *target,
             }),
             _ => self.next.event(event),
         }
@@ -238,16 +253,18 @@ impl Reporter for Watch {
                 competition,
                 kind,
                 outcome,
+                target,
                 ..
             } => {
                 if let Some(time) = self.times.lock().get_mut(competition) {
                     time.1 = Instant::now();
                 }
                 // If nothing had to be published, the stage `record` records the preparation and deletes the bundle.
-                let is_published = matches!(outcome, StepOutcome::Done { .. });
-                if is_published && *kind == PUBLISH_STEP {
+                if let (StepOutcome::Done { .. }, Some(key), &PUBLISH_STEP) =
+                    (outcome, target, kind)
+                {
                     let place = (&self.store, &*self.task.data_dir());
-                    record_publication(&self.all, place, competition);
+                    record_publication(&self.all, place, competition, key);
                     if !self.task.options.keep_bundles {
                         prep_fetch::discard(&self.task.settings.data_dir, competition);
                     }

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::bundles::BorrowedBundle;
 use crate::error::{Error, for_people};
 use crate::run_log::{RunEnd, RunResult};
+use crate::sealed::AnswersState;
 use crate::stages::load::{Competition, Verification};
 use crate::stages::record::{RECORD_STEP, RecordErrors};
 use crate::stages::run::{CompetitionState, Ended};
@@ -129,7 +130,7 @@ impl StepFailure {
     fn new(error: &Error) -> StepFailure {
         StepFailure {
             step: None,
-            failure: error.failure(),
+            failure: error.failure,
             message: error.to_string(),
             help: error.help.clone(),
             place: error.diagnostics.clone(),
@@ -181,6 +182,9 @@ pub struct Summary {
     /// scores and warnings, or the reason why they were not graded. `None` if there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<serde_json::Value>,
+    /// Whether `private.age` contains the private files of an earlier publication.
+    #[serde(skip)]
+    pub has_outdated_seal: bool,
     /// Whether the command line prints the result of the trial. It does so for pipelines that are not built in, if the
     /// trial ran in this run or has warnings.
     #[serde(skip)]
@@ -296,6 +300,8 @@ impl Summary {
                 .unwrap_or_default(),
             borrowed: competition.borrowed.clone(),
             trial,
+            has_outdated_seal: published.is_some()
+                && AnswersState::of(&ended.task.data_dir(), id) == AnswersState::Outdated,
             shows_trial: is_own && (has_run == Some(true) || has_warnings),
             as_last_time: competition.recalled().map(|one| one.name).collect(),
             failures,

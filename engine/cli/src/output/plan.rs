@@ -124,8 +124,9 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
         printer.error(&error.clone().into());
     }
     let refused = plan.refused.into_iter();
+    let refused = refused.map(|(_, error)| CliError::from(error).exit);
     Ok(Exit::combine(
-        refused.map(|(_, error)| CliError::from(error).exit),
+        refused.chain(plan.rejected.into_iter().map(Exit::from_failure)),
     ))
 }
 
@@ -229,6 +230,7 @@ impl PlannedCompetition {
             Some(Reason::Failed { message }) if step.step == "bundle" => Some(message),
             _ => None,
         });
+        let is_rejected = rejected.is_some();
         let rejected = rejected.map(|message| prep_app::for_people(message));
         facts.extend(rejected.map(|message| format!("the bundle cannot be used: {message}")));
         if yes + maybe == 0 {
@@ -244,7 +246,7 @@ impl PlannedCompetition {
         }
         if let Some(download) = &self.download {
             facts.push(download_text(download, "the bundle"));
-        } else if self.bundle.is_none() && yes + maybe > 0 {
+        } else if self.bundle.is_none() && yes + maybe > 0 && !is_rejected {
             facts.push(match self.mirrored {
                 true => {
                     "the bundle is in the mirror of the remote, and steps read it there".to_owned()

@@ -75,7 +75,7 @@ pub struct Printer {
     pub level: MessageLevel,
     pub json: bool,
     pub aside: Aside,
-    /// Time between two lines about the progress of a run, if stderr is not a terminal.
+    /// Time between two lines about progress.
     pub line_interval: Duration,
     /// Whether a result was printed. Clones share this value.
     has_result: Arc<AtomicBool>,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use prep_app::{Checksums, CompetitionState, Preparation, StepFailure, Summary, reasons};
+use prep_app::{
+    Checksums, CompetitionState, PathSummary, Preparation, StepFailure, Summary, reasons,
+};
 use prep_core::{Timing, WaitTimes, units};
 use serde_json::{Value, json};
 
@@ -72,8 +74,14 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
         }
     }
     for summary in &preparation.summaries {
-        if let Some(line) = unpublished(summary) {
+        if let Some(line) = unpublished(&summary.id, &summary.unpublished) {
             printer.message(line);
+        }
+        if summary.has_outdated_seal {
+            let Summary { id, variant, .. } = summary;
+            printer.warning(format!(
+                "{id}: private.age contains earlier answers; `prep seal {id} --variant {variant} --for KEY` seals the new ones"
+            ));
         }
     }
     if let Some(line) = incomplete(&preparation.summaries) {
@@ -120,9 +128,8 @@ fn error_of(id: &str, failure: &StepFailure) -> CliError {
     error
 }
 
-/// Returns a message about files in the prepared directory that no run published. A run does not remove them by default.
-fn unpublished(summary: &Summary) -> Option<String> {
-    let found = &summary.unpublished;
+/// Returns a message about files in the prepared directory that no run published. By default, `prep` does not remove them.
+pub fn unpublished(id: &str, found: &PathSummary) -> Option<String> {
     let more = found.count.checked_sub(found.paths.len() as u64)?;
     let mut named: Vec<String> = found.paths.iter().cloned().collect();
     if more > 0 {
@@ -130,8 +137,7 @@ fn unpublished(summary: &Summary) -> Option<String> {
     }
     (!found.is_empty()).then(|| {
         format!(
-            "{}: files that `prep` did not publish are still in the prepared directory: {}; `--remove-unpublished` removes them",
-            summary.id,
+            "{id}: files that `prep` did not publish stay in the prepared directory: {}; `--remove-unpublished` removes them",
             named.join(", ")
         )
     })
@@ -152,7 +158,10 @@ fn trial_line(id: &str, trial: &Value) -> String {
     };
     match score("answers") {
         Some(answers) => format!("{id}: sample: {sample}; answers: {answers}"),
-        None => format!("{id}: sample: {sample}; answers: not a valid submission"),
+        None => format!(
+            "{id}: sample: {sample}; answers, as a submission: invalid: {}",
+            trial["answers"]["reason"].as_str().unwrap_or_default()
+        ),
     }
 }
 

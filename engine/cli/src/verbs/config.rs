@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prep_app::{Error, Verify};
 use prep_core::{chain, units};
-use prep_fetch::{ENDPOINT_VARIABLE, check_endpoint};
+use prep_fetch::{ENDPOINT_VARIABLE, FetchError, check_endpoint};
 use serde::Serialize;
 use serde_json::json;
 
@@ -132,7 +132,7 @@ impl ConfigArgs {
             Ok((address(setting)?.without_secrets(), setting.1.clone()))
         };
         let mut push = |name, setting: Option<(String, String)>| {
-            let (value, origin) = setting.unwrap_or_default();
+            let (value, origin) = setting.unwrap_or_else(|| (String::new(), "default".to_owned()));
             lines.push(Line {
                 name,
                 value,
@@ -178,10 +178,14 @@ impl ConfigArgs {
                 Some((proxy.address, proxy.variable.to_owned())),
             ),
             Ok(None) => {}
-            Err(error) => push(
-                "kaggle.proxy",
-                Some((format!("not usable: {error}"), String::new())),
-            ),
+            Err(error) => {
+                let variable = match &error {
+                    FetchError::ProxyAddress { variable, .. } => *variable,
+                    _ => "",
+                };
+                let value = format!("not usable: {error}");
+                push("kaggle.proxy", Some((value, variable.to_owned())));
+            }
         }
         if let Some(set) = places.certificates() {
             let value = match set.check() {

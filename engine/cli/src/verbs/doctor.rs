@@ -1,5 +1,7 @@
 //! `prep doctor`: checks everything that a run needs.
 
+use std::io::Error;
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -180,7 +182,7 @@ impl DoctorArgs {
         })
     }
 
-    /// Checks that the directories of the settings exist. The directories that `prep` creates need not exist.
+    /// Checks that the directories of the settings can be read. The directories that `prep` creates need not exist.
     fn directories(&self, session: &CliSession, findings: &mut Findings) {
         let places = &session.places;
         let origin = match self.source.dir() {
@@ -194,7 +196,13 @@ impl DoctorArgs {
             ("descriptions", descriptions, places.origin("descriptions")),
             ("packs", packs, places.origin("packs")),
         ] {
-            if let Some(text) = not_a_directory(dir, origin) {
+            // A missing path is an error only if the user set it.
+            let read = dir.map(Path::read_dir).and_then(Result::err);
+            let is_missing = |error: &Error| matches!(error.kind(), NotFound | NotADirectory);
+            if let Some((dir, error)) = dir.zip(read.filter(|error| !is_missing(error))) {
+                let error = prep_app::Error::reading("read the directory", dir, &error);
+                findings.add(CheckResult::failed(name, error));
+            } else if let Some(text) = not_a_directory(dir, origin) {
                 let finding = CheckResult::new(name, Health::Error, text).failure(Failure::Input);
                 findings.add(finding.help("create the directory, or correct the setting"));
             }
@@ -314,10 +322,7 @@ impl DoctorArgs {
         };
         let (health, state) = match link.filter(|_| !self.offline).map(|link| link.sources()) {
             Some(Ok(_)) => (Health::Ok, "reachable"),
-            Some(Err(error)) => {
-                let failed = CheckResult::failed(check, error.into());
-                return findings.add(failed.failure(Failure::Away));
-            }
+            Some(Err(error)) => return findings.add(CheckResult::failed(check, error.into())),
             None => (Health::Unverified, "not contacted"),
         };
         let address = remote.url.as_ref();
@@ -574,7 +579,8 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
 mod tests {
     use super::*;
 
-    /// `--memory` cannot exceed the memory that the process can use.
+    /// The advice names what limits the memory: RAM, the control group or `ulimit -v`. If `--memory` exceeds the usable
+    /// memory, the advice is to lower it.
     #[test]
     fn advice_about_memory_depends_on_the_limit() {
         const GB: u64 = 1 << 30;

@@ -7,17 +7,13 @@
 //! - Directories of runs grade the submissions in these directories.
 //! - An ID alone, or `--leaderboard FILE`, shows the scores that earn medals.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{Catalog, Error, GradedList, Grading, NO_SUBMISSION, Submission, Validation};
 use prep_core::units;
-use prep_experiments::{ListPlaces, Submission as ListedRun};
 use prep_grade::GradeOutcome;
 use prep_grade::report::{CompetitionReport, JsonObject};
-use prep_spec::{joined, nearest};
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
@@ -26,6 +22,7 @@ use crate::global::{number, similar_path};
 use crate::options::{GivenArgs, IdentityArg, LogArgs, SignArgs, VariantArg};
 use crate::output::grading;
 use crate::output::printer::write_atomically;
+use crate::runs::{self, PlacesArgs, is_runs_directory};
 use crate::session::{CliSession, VerbResult};
 
 /// Grade a submission, a list of them, or directories of runs
@@ -110,6 +107,16 @@ impl GradeArgs {
         self.operands
             .iter()
             .try_for_each(|path| require_file(path))?;
+        let mut operands = self.operands.iter();
+        if operands
+            .clone()
+            .any(|path| path.is_dir() && !is_known(path))
+            && let Some(file) = operands.find(|path| path.is_file() && !is_runs_directory(path))
+        {
+            let message = format!("{} is a file, not a directory of runs", file.display());
+            let help = "name only directories of runs, for example runs/*/";
+            return Err(CliError::usage(message).help(help));
+        }
         match self.operands.as_slice() {
             [] => show_thresholds(session, &catalog, None, self),
             [id] if is_known(id) => show_thresholds(session, &catalog, Some(&name(id)), self),
@@ -235,6 +242,11 @@ fn grade_one(
         })
     };
     let (grader, report, unrounded) = report(open, submission)?;
+    let report = report.inspect_err(|_| {
+        // For example, the pipeline is already corrected, but the answers were prepared before.
+        let warnings = grader.warnings().iter();
+        warnings.for_each(|warning| session.printer.warning(warning));
+    })?;
     let written = args.output.as_ref();
     let written = written.map(|directory| prep_app::write_report(&report, directory, key.as_ref()));
     let written = written.transpose()?;
@@ -276,17 +288,20 @@ fn grade_one(
     })
 }
 
-/// Grades a submission. Returns the opened competition, the report, and the score without rounding.
+/// The opened competition, the report, and the score without rounding.
+type Graded = (Grading, Result<CompetitionReport, Error>, Option<f64>);
+
+/// Grades a submission.
 fn report(
     open: impl FnOnce() -> Result<Grading, CliError>,
     path: &Path,
-) -> Result<(Grading, CompetitionReport, Option<f64>), CliError> {
+) -> Result<Graded, CliError> {
     let name = path.to_string_lossy();
     let submission = match Submission::open_table(path) {
         Ok(submission) => submission,
         Err(error) => {
             let grader = open()?;
-            let report = grader.report_without_submission(&name, &error)?;
+            let report = grader.report_without_submission(&name, &error);
             return Ok((grader, report, None));
         }
     };
@@ -295,8 +310,9 @@ fn report(
         Ok(GradeOutcome::Score { value, .. }) => Some(*value),
         _ => None,
     };
-    let report = grader.report(&submission, outcome)?;
-    let unrounded = unrounded.filter(|_| report.valid_submission());
+    let report = grader.report(&submission, outcome);
+    let is_valid = |report: &CompetitionReport| report.valid_submission();
+    let unrounded = unrounded.filter(|_| report.as_ref().is_ok_and(is_valid));
     Ok((grader, report, unrounded))
 }
 
@@ -407,29 +423,8 @@ fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> 
     }
 }
 
-/// Paths relative to the directory of a run.
-#[derive(Debug, Clone, Args)]
-pub struct PlacesArgs {
-    /// Path of the submission in the directory of a run
-    #[arg(long = "submission-path", value_name = "PATH", default_value = "submission/submission.csv", help_heading = HEADING)]
-    submission: PathBuf,
-    /// Path of the agent's log in the directory of a run
-    #[arg(long = "logs-path", value_name = "PATH", default_value = "logs/agent.log", help_heading = HEADING)]
-    logs: PathBuf,
-    /// Path of the agent's code in the directory of a run
-    #[arg(long = "code-path", value_name = "PATH", default_value = "code/train.py", help_heading = HEADING)]
-    code: PathBuf,
-}
-
-const HEADING: &str = "Runs";
-
 /// The list of submissions in the directory of the report.
 const LIST: &str = "submissions.jsonl";
-
-/// Returns whether the path names a directory of runs: the directory itself, or its file `metadata.json`.
-fn is_runs_directory(path: &Path) -> bool {
-    path.is_dir() || path.file_name().is_some_and(|name| name == "metadata.json")
-}
 
 fn grade_runs(
     session: &CliSession,
@@ -437,7 +432,7 @@ fn grade_runs(
     runs: &[PathBuf],
     args: &GradeArgs,
 ) -> VerbResult {
-    let (text, directories) = list(session, catalog, runs, &args.places)?;
+    let (text, directories) = runs::list(session, catalog, runs, &args.places)?;
     if args.list {
         match &args.output {
             None => session.printer.result(&text)?,
@@ -451,143 +446,6 @@ fn grade_runs(
     let list = directory.join(LIST);
     write_atomically(&list, |out| out.write_all(text.as_bytes()))?;
     grade_list(session, catalog, &list, &directories, args)
-}
-
-/// Maximum number of directories in a message.
-const MAX_NAMES: usize = 3;
-
-/// Returns the list of submissions as JSON Lines, and the directories of the runs. Returns an error if no run is of a known
-/// competition.
-fn list(
-    session: &CliSession,
-    catalog: &Catalog,
-    paths: &[PathBuf],
-    args: &PlacesArgs,
-) -> Result<(String, Vec<PathBuf>), CliError> {
-    let places = ListPlaces {
-        submission: args.submission.clone(),
-        logs: args.logs.clone(),
-        code: args.code.clone(),
-    };
-    let (mut text, mut directories) = (String::new(), Vec::new());
-    // The file that is probably the submission, and the directory of the run.
-    let mut misplaced: Vec<(PathBuf, PathBuf)> = Vec::new();
-    let (mut unknown, mut unnamed) = (BTreeSet::new(), Vec::new());
-    let (mut missing, mut has_known) = (0, false);
-    let is_known = |entry: &ListedRun| catalog.find(&entry.competition_id).is_some();
-    let similar_id = |id: &str| nearest(id, catalog.iter().map(|entry| entry.id.as_str()));
-    // A subdirectory that cannot be listed is not a run group.
-    let contains_groups = |path: &PathBuf| {
-        let mut inner = std::fs::read_dir(path).into_iter().flatten().flatten();
-        inner.any(|inner| {
-            let runs = prep_experiments::list(&inner.path(), &places);
-            inner.path().is_dir() && runs.is_ok_and(|runs| runs.iter().any(is_known))
-        })
-    };
-    for path in paths {
-        let found = prep_experiments::list(path, &places).map_err(CliError::of_experiments)?;
-        // Without this error, the runs in the run groups would be left out silently.
-        if !found.iter().any(is_known) && contains_groups(path) {
-            let (inner, path) = (path.join("*/"), path.display());
-            return Err(
-                CliError::new(Exit::Input, format!("there is no run in {path}")).help(format!(
-                    "{path} contains run groups; write {}",
-                    inner.display()
-                )),
-            );
-        }
-        unnamed.extend(prep_experiments::unnamed_runs(path, &places));
-        for entry in found {
-            missing += usize::from(entry.submission_path.is_none());
-            has_known |= is_known(&entry);
-            if !is_known(&entry) {
-                unknown.insert(entry.competition_id.clone());
-            }
-            text.push_str(&entry.line());
-            text.push('\n');
-            misplaced.extend(entry.misplaced.zip(Some(entry.directory.clone())));
-            directories.push(entry.directory);
-        }
-    }
-    if !has_known {
-        let names = paths.iter().map(|path| path.display().to_string());
-        let names = joined(names, MAX_NAMES);
-        let message = format!("there is no run in {names}");
-        let is_run = |path: &&PathBuf| {
-            let id = path.file_name().and_then(OsStr::to_str);
-            let id = id.and_then(|name| name.split('_').next());
-            id.is_some_and(|id| catalog.find(id).is_some())
-        };
-        let near = unknown.iter().find_map(|id| similar_id(id));
-        let help = match (paths.iter().find(is_run), unnamed.first(), near) {
-            (Some(run), ..) => format!(
-                "{} is a run; name the directory of its run group",
-                run.display()
-            ),
-            (_, Some(run), _) => format!(
-                "rename {} to ID_anything, where ID is the competition",
-                run.display()
-            ),
-            (.., Some(near)) => format!("did you mean {near}_anything?"),
-            _ => "a run is a directory ID_anything, where ID is a competition".to_owned(),
-        };
-        return Err(CliError::new(Exit::Input, message).help(help));
-    }
-    let mut warnings = Vec::new();
-    if let Some((first, run)) = misplaced.first() {
-        let names = misplaced.iter().map(|(path, _)| path.display().to_string());
-        let names = joined(names, MAX_NAMES);
-        let runs = match misplaced.len() {
-            1 => "1 run has no submission at its place, so it is graded as a failed run".to_owned(),
-            more => format!(
-                "{more} runs have no submission at their place, so they are graded as failed runs"
-            ),
-        };
-        let place = places.submission.display();
-        // With --submission-path, the submissions of all runs must be at the same place.
-        let inner = misplaced.iter();
-        let inner = inner.filter_map(|(path, run)| path.strip_prefix(run).ok());
-        let inner: BTreeSet<&Path> = inner.collect();
-        let remedy = match inner.first() {
-            Some(inner_path) if inner.len() == 1 && misplaced.len() == directories.len() => {
-                format!("write `--submission-path {}`", inner_path.display())
-            }
-            _ => format!(
-                "move the files to that path, for example {} to {}",
-                first.display(),
-                run.join(&args.submission).display()
-            ),
-        };
-        warnings.push(format!(
-            "{runs}: expected RUN/{place}, found {names}; {remedy}"
-        ));
-    }
-    if misplaced.is_empty() && missing == directories.len() {
-        let place = places.submission.display();
-        warnings.push(format!(
-            "no run has a submission at RUN/{place}; name the path with --submission-path"
-        ));
-    }
-    if !unnamed.is_empty() {
-        let names = unnamed.iter().map(|path| path.display().to_string());
-        let names = joined(names, MAX_NAMES);
-        warnings.push(format!(
-            "these directories contain submissions, but are left out because a run is named ID_anything: {names}"
-        ));
-    }
-    warnings.extend(unknown.iter().map(|id| {
-        let help = match similar_id(id) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "a directory of runs must contain directories named ID_anything".to_owned(),
-        };
-        format!("there is no competition `{id}`; {help}")
-    }));
-    session.printer.warnings(&warnings);
-    session.printer.message(format!(
-        "{}, {missing} of them without a submission",
-        units::count(directories.len() as u64, "run")
-    ));
-    Ok((text, directories))
 }
 
 fn show_thresholds(

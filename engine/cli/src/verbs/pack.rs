@@ -120,7 +120,7 @@ impl ListArgs {
                 or_dash(repository.or(problem.map(|problem| format!("cannot be used: {problem}")))),
             ]);
             if let Some(error) = error {
-                exit = Exit::from_failure(error.failure());
+                exit = Exit::from_failure(error.failure);
             }
         }
         match () {

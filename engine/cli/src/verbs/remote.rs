@@ -87,13 +87,19 @@ impl PushArgs {
         let (ids, absent): (Vec<String>, Vec<String>) =
             selected.into_iter().partition(|id| prepared.contains(id));
         // A set may contain competitions that are not prepared. A competition that the user names must be prepared.
-        let required = |id: &&String| ids.is_empty() || self.selection.ids.contains(id);
-        if let Some(id) = absent.iter().find(required) {
-            task.catalog.get(id)?;
-            return Err(prep_app::not_prepared(id).into());
+        let (mut named, others): (Vec<String>, Vec<String>) = absent
+            .into_iter()
+            .partition(|id| self.selection.ids.contains(id));
+        if ids.is_empty() && named.is_empty() {
+            named.extend(others.first().cloned());
         }
-        if !absent.is_empty() {
-            let count = units::count(absent.len() as u64, "competition");
+        let mut errors = Vec::new();
+        for id in &named {
+            task.catalog.get(id)?;
+            errors.push(prep_app::not_prepared(id).into());
+        }
+        if !others.is_empty() {
+            let count = units::count(others.len() as u64, "competition");
             session
                 .printer
                 .message(format!("nothing is sent for {count} without prepared data"));
@@ -102,14 +108,15 @@ impl PushArgs {
         let must_not_be_sent =
             |id: &String| !self.unseal && AnswersState::of(&data_dir, id) != AnswersState::Plain;
         let (sealed, ids): (Vec<String>, Vec<String>) = ids.into_iter().partition(must_not_be_sent);
-        let sealed = (!sealed.is_empty()).then(|| {
+        if !sealed.is_empty() {
             let message = format!(
                 "the answers of {} are sealed, and the remote would contain them unencrypted",
                 sealed.join(", ")
             );
-            CliError::new(Exit::Input, message).help("--unseal sends the plain answers")
-        });
-        let left_out = show_unless_last(session, sealed.into_iter().collect(), &ids)?;
+            let error = CliError::new(Exit::Input, message);
+            errors.push(error.help("--unseal sends the plain answers"));
+        }
+        let left_out = show_unless_last(session, errors, &ids)?;
         link.remote().require_writable()?;
         if self.replace {
             link.replace_all();
@@ -144,8 +151,11 @@ impl PushArgs {
             }
         };
         let moving = TransferDisplay::new(&session.printer, link);
-        let all = prep_app::push(&task, &ids, link, &cancel, &done)?;
+        let (all, refused) = prep_app::push(&task, &ids, link, &cancel, &done)?;
         drop(moving);
+        let refused = refused.into_iter();
+        let refused = refused.map(|(id, error)| CliError::from(error).for_competition(&id));
+        let refused = show_unless_last(session, refused.collect(), &all)?;
         if session.printer.json {
             let bytes = link.remote().sent();
             session
@@ -154,19 +164,19 @@ impl PushArgs {
         } else {
             session.printer.table(&table(&all))?;
         }
-        if let Some(advice) = self.advice_for_pull(&all) {
+        if let Some(advice) = self.advice_for_pull(&all, link.mirrors()) {
             session.printer.message(advice);
         }
-        Ok(Exit::combine([left_out, exit(&all)]))
+        Ok(Exit::combine([left_out, refused, exit(&all)]))
     }
 }
 
 /// Prints errors about competitions that are left out, and returns their exit code. If `left`, the list of the remaining
 /// competitions, is empty, returns the last error instead of printing it.
-fn show_unless_last(
+fn show_unless_last<T>(
     session: &CliSession,
     mut errors: Vec<CliError>,
-    left: &[String],
+    left: &[T],
 ) -> Result<Exit, CliError> {
     let last = if left.is_empty() { errors.pop() } else { None };
     errors.iter().for_each(|error| session.printer.error(error));
@@ -178,8 +188,8 @@ fn show_unless_last(
 
 impl PushArgs {
     /// Returns a message with the options that `prep remote pull` needs, and the bundles that the mirror lacks.
-    /// Returns `None` if a pull needs no options and the mirror lacks no bundle.
-    fn advice_for_pull(&self, all: &[PushResult]) -> Option<String> {
+    /// Returns `None` if a pull needs no options and the mirror lacks no bundle. `mirrors` states whether bundles are sent.
+    fn advice_for_pull(&self, all: &[PushResult], mirrors: bool) -> Option<String> {
         let is_sent =
             |result: &&PushResult| result.not_here.is_empty() && refusal(result).is_none();
         let sent: Vec<&PushResult> = all.iter().filter(is_sent).collect();
@@ -202,8 +212,15 @@ impl PushArgs {
             ));
         }
         if !without.is_empty() {
+            let advice = match mirrors {
+                true => format!(
+                    "to download and send it, run `prep fetch {}`",
+                    without.join(" ")
+                ),
+                false => format!("to send bundles, set `mirror = true` in `[remote]` of {FILE}"),
+            };
             text.push(format!(
-                "the mirror does not contain the bundle of {}; a machine without the bundle cannot pull outputs that are files of the bundle; to send bundles, set `mirror = true` in `[remote]` of {FILE}",
+                "the mirror does not contain the bundle of {}; a machine without the bundle cannot pull outputs that are files of the bundle; {advice}",
                 without.join(", ")
             ));
         }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::options::variant_name;
+use crate::output::summary::unpublished;
 use crate::output::table::{PrintedTable, freed};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
@@ -24,8 +25,9 @@ The command shows the disk space that it frees, and asks before it removes anyth
 link to a cached result frees space only if both are removed. The command removes all variants. With --variant, it removes \
 only the prepared data of one variant.
 
-Bundles outside of the data directory stay, and so do cached results that other competitions use. If you lack the permission \
-to remove some data of a competition, nothing of this competition is removed. The others are removed.")]
+Bundles outside of the data directory stay, and so do linked files, files that no run published, and cached results that \
+other competitions or data directories use. If you lack the permission to remove some data of a competition, nothing of \
+this competition is removed. The others are removed.")]
 pub struct RemoveArgs {
     #[command(flatten)]
     selection: Selection,
@@ -44,6 +46,9 @@ pub struct RemoveArgs {
     /// Keep cached results
     #[arg(long)]
     keep_cache: bool,
+    /// Also remove files in DATA/ID/prepared that no run published
+    #[arg(long)]
+    remove_unpublished: bool,
 }
 
 impl RemoveArgs {
@@ -54,11 +59,17 @@ impl RemoveArgs {
             variant: self.variant.clone(),
             bundles: !self.keep_bundle && self.variant.is_none(),
             cache: !self.keep_cache && self.variant.is_none(),
+            unpublished: self.remove_unpublished,
             dry_run,
         };
         let remove = |dry_run| remove(&session.settings, &catalog, &ids, &removal(dry_run));
         let planned = remove(true)?;
         let bytes = units::bytes(planned.freed_bytes());
+        for one in &planned.competitions {
+            if let Some(line) = unpublished(&one.id, &one.unpublished) {
+                session.printer.message(line);
+            }
+        }
         if planned.competitions.is_empty() {
             return Ok(errors(session, planned.errors));
         }
@@ -79,6 +90,7 @@ impl RemoveArgs {
                     "objects": cache.objects.len(),
                     "bytes": cache.removed_bytes,
                     "freed_bytes": cache.freed_bytes,
+                    "shared": cache.shared,
                 })
             });
             session.printer.json(&json!({
@@ -136,6 +148,12 @@ fn text(removed: &RemovalResult) -> String {
         let objects = units::count(cache.objects.len() as u64, "cached result");
         let bytes = units::bytes(cache.freed_bytes);
         text.push_str(&format!("{objects}, {bytes}\n"));
+        if cache.shared > 0 {
+            let shared = units::count(cache.shared as u64, "cached result");
+            text.push_str(&format!(
+                "{shared} stay, because other competitions or data directories use them\n"
+            ));
+        }
     }
     text
 }

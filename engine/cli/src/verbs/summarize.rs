@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
-    Budget, Budgets, Choice, Experiment, GRADED, METRICS, OWN, Set, SetSummary, summarise,
+    Budget, Budgets, Choice, CompetitionSummary, Experiment, GRADED, METRICS, OWN, Runs, Set,
+    SetSummary, summarise,
 };
 use prep_report::GradedExperiment;
 use prep_spec::joined;
@@ -142,6 +143,11 @@ impl SummarizeArgs {
             // If all competitions are of the set `own`, this set has the same figures.
             sets.extend(Set::graded(runs).filter(|set| set.competitions != own.competitions));
         }
+        let all = experiments.iter().flat_map(|one| &one.runs.graded);
+        let all = Runs {
+            graded: all.cloned().collect(),
+            ..Runs::default()
+        };
         let mut found = Vec::new();
         for GradedExperiment { name, runs } in experiments {
             let mut sets = sets.clone();
@@ -161,6 +167,9 @@ impl SummarizeArgs {
             found.push(one);
         }
         let printer = &session.printer;
+        if let Some(warning) = differences(&all, &found, &choice) {
+            printer.warning(warning);
+        }
         let unknown = budgets.experiments();
         let unknown = unknown.filter(|name| found.iter().all(|one| one.name != *name));
         let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
@@ -193,7 +202,7 @@ impl SummarizeArgs {
     fn remarks(&self, session: &CliSession, experiment: &Experiment, shows_sets: bool) {
         let competitions = &experiment.competitions;
         let counted = competitions.iter().filter(|one| one.looks.is_some());
-        let runs: usize = counted.clone().map(|one| one.submissions).sum();
+        let runs: usize = counted.clone().map(|one| one.logged).sum();
         let looks: u64 = counted.filter_map(|one| one.looks).sum();
         if looks > 0 {
             let label = self.table.label(&experiment.name);
@@ -579,6 +588,29 @@ pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
         text.push_str("\n[^3]: Missing runs are treated as failed.\n");
     }
     text
+}
+
+/// Returns a warning about competitions that were graded with different answers or rules in different experiments. Each
+/// experiment has warnings about its own runs.
+fn differences(all: &Runs, found: &[Experiment], choice: &Choice) -> Option<String> {
+    let is_mixed = |one: &CompetitionSummary| one.has_mixed_answers || one.has_mixed_rules;
+    let together = summarise("", all, &[], choice).competitions;
+    let ids = together
+        .into_iter()
+        .filter(is_mixed)
+        .map(|one| one.competition);
+    let own = found.iter().flat_map(|one| &one.competitions);
+    let own: Vec<&String> = own
+        .filter(|one| is_mixed(one))
+        .map(|one| &one.competition)
+        .collect();
+    let ids: Vec<String> = ids.filter(|id| !own.contains(&id)).collect();
+    (!ids.is_empty()).then(|| {
+        format!(
+            "the experiments were graded with different answers, rules or metrics, so their scores cannot be compared: {}",
+            joined(ids.into_iter(), MAX_NAMES)
+        )
+    })
 }
 
 /// Returns a text that lists the competitions of which a submission is identical to the answers, if there are any.

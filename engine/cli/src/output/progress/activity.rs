@@ -8,12 +8,11 @@ use prep_core::units;
 
 use crate::output::printer::{Printer, Ticker};
 
+const TICK: Duration = Duration::from_millis(500);
 /// Time of work after which the first message appears.
 const FIRST: Duration = Duration::from_secs(2);
-/// The time between two messages is this number times `FIRST`.
-const REPEAT: u32 = 5;
 
-/// Prints a message after two seconds of work, and again every ten seconds, until the `Activity` is dropped.
+/// Prints a message after two seconds of work, and again at each interval of the printer, until the `Activity` is dropped.
 pub struct Activity {
     current: Arc<Mutex<String>>,
     _ticker: Ticker,
@@ -24,17 +23,17 @@ impl Activity {
     pub fn start(printer: &Printer, doing: impl Into<String>) -> Activity {
         let current = Arc::new(Mutex::new(doing.into()));
         let (printer, shown, begun) = (printer.clone(), current.clone(), Instant::now());
-        let mut ticks = 0;
+        let mut next = FIRST;
         let tick = move || {
-            if ticks % REPEAT == 0 {
-                let time = units::duration(begun.elapsed());
-                printer.message_aside(format!("{}, {time}", shown.lock()));
+            let time = begun.elapsed();
+            if time >= next {
+                printer.message_aside(format!("{}, {}", shown.lock(), units::duration(time)));
+                next = time + printer.line_interval;
             }
-            ticks += 1;
         };
         Activity {
             current,
-            _ticker: Ticker::start(FIRST, tick),
+            _ticker: Ticker::start(TICK, tick),
         }
     }
 

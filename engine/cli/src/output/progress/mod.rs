@@ -84,7 +84,7 @@ impl Reporter for Shared {
 
 /// Width, in characters, if the terminal does not report one.
 const DEFAULT_WIDTH: usize = 80;
-const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
+pub(super) const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 enum Screen {
     Bars(Bars),

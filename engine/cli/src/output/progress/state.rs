@@ -13,6 +13,7 @@ use prep_remote::Link;
 use prep_spec::joined;
 
 use crate::output::printer::{MessageLevel, Printer, Ticker};
+use crate::output::progress::REDRAW_INTERVAL;
 use crate::output::progress::fraction::{Fraction, StepBytes, StepName};
 
 /// Maximum number of running steps that have their own line. The display only counts the others.
@@ -46,6 +47,8 @@ pub(super) struct Running {
 
 #[derive(Debug, Default, Clone)]
 struct CompetitionProgress {
+    /// Number of steps that may run.
+    steps: usize,
     /// Number of steps that have not ended.
     remaining: usize,
     /// Number of steps that have run.
@@ -67,10 +70,9 @@ impl State {
     pub(super) fn new(work: &[StepWork], remote: Option<Link>) -> State {
         let mut competitions: HashMap<String, CompetitionProgress> = HashMap::new();
         for step in work {
-            competitions
-                .entry(step.competition.clone())
-                .or_default()
-                .remaining += 1;
+            let competition = competitions.entry(step.competition.clone()).or_default();
+            competition.steps += 1;
+            competition.remaining += 1;
         }
         State {
             begun: Instant::now(),
@@ -104,7 +106,7 @@ impl State {
                     if report_starts {
                         lines.push(format!(
                             "{competition}: started, {}",
-                            units::count(competition_progress.remaining as u64, "step")
+                            units::count(competition_progress.steps as u64, "step")
                         ));
                     }
                 }
@@ -131,6 +133,7 @@ impl State {
                 step,
                 kind,
                 outcome,
+                ..
             } => {
                 // Steps that were stopped, or were never started, are not progress.
                 let is_stopped = matches!(outcome, StepOutcome::Cancelled);
@@ -185,8 +188,11 @@ impl State {
 
     pub(super) fn line(&self) -> String {
         let running = self.running.iter().map(|((competition, step), one)| {
-            let done = one.percentage().map(|done| format!(" ({done})"));
-            format!("{competition}/{step}{}", done.unwrap_or_default())
+            let facts: Vec<String> = one.percentage().into_iter().chain(one.time()).collect();
+            match facts.is_empty() {
+                true => format!("{competition}/{step}"),
+                false => format!("{competition}/{step} ({})", facts.join(", ")),
+            }
         });
         let facts = self.facts().join(", ");
         match running.len() {
@@ -263,7 +269,14 @@ impl Running {
         Some(format!("{percent} % of {}", units::bytes(total)))
     }
 
-    /// Returns for example `34 % of 1.20 GB`, `210 MB/s` and `3 min left`. Omits unknown values and zeros.
+    /// Returns the time since the start of the step, if it is at least a second. The time also changes if the step reports no
+    /// bytes.
+    fn time(&self) -> Option<String> {
+        let elapsed = self.begun.elapsed();
+        (elapsed >= Duration::from_secs(1)).then(|| units::duration(elapsed))
+    }
+
+    /// Returns for example `34 % of 1.20 GB`, `210 MB/s`, `3 min left` and `1 min 30 s`. Omits unknown values and zeros.
     pub(super) fn facts(&self) -> Vec<String> {
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
@@ -281,6 +294,7 @@ impl Running {
             let left = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
             facts.push(format!("{} left", units::approximate_duration(left)));
         }
+        facts.extend(self.time());
         facts
     }
 }
@@ -320,7 +334,10 @@ impl CompetitionProgress {
         } else if self.stopped {
             format!("{competition}: stopped after {time}")
         } else {
-            let steps = units::count(self.ran as u64, "step");
+            let steps = match self.ran < self.steps {
+                true => format!("{} of {} steps", self.ran, self.steps),
+                false => units::count(self.ran as u64, "step"),
+            };
             format!("{competition}: done after {time}, {steps} run")
         })
     }
@@ -328,9 +345,6 @@ impl CompetitionProgress {
 
 /// The rate of the whole run is the mean over this time.
 const RATE_INTERVAL: Duration = Duration::from_secs(2);
-
-const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
-const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Returns the bytes received from the remote and sent to the remote, without zeros.
 pub fn describe_transfer(link: &Link) -> Vec<String> {
@@ -344,8 +358,8 @@ pub fn describe_transfer(link: &Link) -> Vec<String> {
     amounts.collect()
 }
 
-/// Prints the transferred bytes on stderr until the display is dropped.
-/// A terminal shows one line that changes. Other outputs get a line every ten seconds.
+/// Prints the transferred bytes and the elapsed time on stderr until the display is dropped.
+/// A terminal shows one line that changes. Other outputs get a line at each interval of the printer.
 pub struct TransferDisplay {
     ticker: Option<Ticker>,
     bar: Option<ProgressBar>,
@@ -361,20 +375,19 @@ impl TransferDisplay {
         }
         let is_terminal = std::io::stderr().is_terminal();
         let bar = is_terminal.then(ProgressBar::new_spinner);
-        let interval = if is_terminal {
-            REDRAW_INTERVAL
-        } else {
-            LINE_INTERVAL
+        let interval = match is_terminal {
+            true => REDRAW_INTERVAL,
+            false => printer.line_interval,
         };
         let (printer, link, shown, begun) =
             (printer.clone(), link.clone(), bar.clone(), Instant::now());
         let tick = move || {
-            let facts = describe_transfer(&link);
+            let mut facts = describe_transfer(&link);
             if facts.is_empty() {
-                return;
+                facts.push("nothing transferred yet".to_owned());
             }
-            let time = units::duration(begun.elapsed());
-            let line = format!("{}, {time}", facts.join(", "));
+            facts.push(units::duration(begun.elapsed()));
+            let line = facts.join(", ");
             match &shown {
                 Some(bar) => bar.set_message(line),
                 None => printer.message(line),
@@ -426,6 +439,7 @@ mod tests {
             step: step.into(),
             kind: "csv",
             outcome,
+            target: None,
         }
     }
 
@@ -443,6 +457,14 @@ mod tests {
         assert!(state.line().ends_with("now a/x"));
         counters.set_total_bytes(15_000);
         assert!(state.line().ends_with("now a/x (33 % of 15.0 kB)"));
+        // The elapsed time shows that a step runs which reports no bytes.
+        let running = state.running.values_mut().next().unwrap();
+        running.begun = Instant::now().checked_sub(Duration::from_secs(70)).unwrap();
+        let line = state.line();
+        assert!(
+            line.ends_with("now a/x (33 % of 15.0 kB, 1 min 10 s)"),
+            "{line}"
+        );
         let failed = StepOutcome::Failed {
             failure: Failure::Input,
             message: "no bundle".into(),
@@ -502,12 +524,36 @@ mod tests {
             step: "publish".into(),
             kind: PUBLISH_STEP,
             outcome,
+            target: None,
         };
         for _ in 0..2 {
             state.apply(&started("publish", &Arc::new(Progress::default())), true);
         }
         let lines = state.apply(&publish(StepOutcome::Done { millis: 1 }), true);
         assert!(lines[0].ends_with(", 1 step run"), "{lines:?}");
+    }
+
+    /// All lines count the steps that may run.
+    #[test]
+    fn a_reused_step_does_not_change_the_number_of_steps() {
+        let mut state = state(2);
+        assert!(
+            state
+                .apply(&ended("x", StepOutcome::Reused), true)
+                .is_empty()
+        );
+        let start = started("publish", &Arc::new(Progress::default()));
+        assert_eq!(state.apply(&start, true), ["a: started, 2 steps"]);
+        assert_eq!(state.facts()[0], "1 of 2 steps");
+        let publish = Event::StepEnded {
+            competition: "a".into(),
+            step: "publish".into(),
+            kind: PUBLISH_STEP,
+            outcome: StepOutcome::Done { millis: 1 },
+            target: None,
+        };
+        let lines = state.apply(&publish, true);
+        assert!(lines[0].ends_with(", 1 of 2 steps run"), "{lines:?}");
     }
 
     #[test]
@@ -547,5 +593,8 @@ mod tests {
             facts[2].ends_with("/s") && facts[3].ends_with(" left"),
             "{facts:?}"
         );
+        let mut silent = running(0, 0, 0);
+        silent.begun = Instant::now().checked_sub(Duration::from_secs(70)).unwrap();
+        assert_eq!(silent.facts(), ["1 min 10 s"]);
     }
 }
