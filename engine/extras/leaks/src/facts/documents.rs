@@ -319,17 +319,21 @@ pub(crate) fn key_paths(text: &str) -> BTreeSet<String> {
         let Some((document, behind)) = first(rest) else {
             break;
         };
-        add_key_paths(document, "", &mut names);
+        add_key_paths(document, "", 0, &mut names);
         rest = behind;
     }
     names
 }
 
-fn add_key_paths(text: &str, outer: &str, names: &mut BTreeSet<String>) {
+fn add_key_paths(text: &str, outer: &str, depth: usize, names: &mut BTreeSet<String>) {
+    // Each level reads the text again, so this also limits the time.
+    if depth > MAX_DEPTH {
+        return;
+    }
     match parts(text) {
         JsonParts::List(items) => {
             let some = items.iter().take(MAX_RECORDS);
-            some.for_each(|item| add_key_paths(item, outer, names));
+            some.for_each(|item| add_key_paths(item, outer, depth + 1, names));
         }
         JsonParts::Object(members) => {
             // Keys of large objects are treated as ids, so they are not part of paths.
@@ -341,7 +345,7 @@ fn add_key_paths(text: &str, outer: &str, names: &mut BTreeSet<String>) {
                     joined(outer, &key)
                 };
                 if path.matches('.').count() < 3 {
-                    add_key_paths(value, &path, names);
+                    add_key_paths(value, &path, depth + 1, names);
                 }
                 names.insert(path);
             }
@@ -516,5 +520,15 @@ mod tests {
             "items.kind",
         ];
         assert!(key_paths(&text).iter().eq(keys));
+    }
+
+    #[test]
+    fn keys_of_deeply_nested_documents_are_not_collected() {
+        let many: Vec<String> = (0..MAX_MEMBERS).map(|n| format!("\"{n}\":0,")).collect();
+        let object = format!("{{{}\"inner\":", many.concat());
+        for (level, count) in [("[", 1_000_000), (&*object, 1_000)] {
+            let keys = key_paths(&level.repeat(count));
+            assert!(keys.len() <= MAX_MEMBERS + 1, "{}", keys.len());
+        }
     }
 }
