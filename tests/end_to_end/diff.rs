@@ -212,3 +212,23 @@ fn only_publications_are_numbered_and_explained() {
         "{stderr}"
     );
 }
+
+/// The text of a comparison has a limit, which the JSON does not have.
+#[test]
+fn diff_displays_the_first_files_and_counts_the_others() {
+    let sandbox = Harbour::prepared();
+    for number in 0..210 {
+        let path = format!("other/{}/prepared/public/{number:03}.txt", Harbour::ID);
+        sandbox.write(&path, "a");
+    }
+    let sides = ["diff", Harbour::ID, "data", "other"];
+    let found = sandbox.prep(&[&sides[..], &["--json"]].concat());
+    let found = found.code(1).competition();
+    let all = found["outputs"].as_array().expect("a list").len();
+    let stdout = sandbox.prep(&sides).code(1).stdout;
+    let more = format!(
+        "\n  {} further files not shown; `--json` lists all\n",
+        all - 200
+    );
+    assert!(stdout.ends_with(&more), "{stdout}");
+}

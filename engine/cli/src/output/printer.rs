@@ -59,9 +59,9 @@ pub fn printable(text: impl Display) -> String {
 /// counted.
 const MAX_LISTED: usize = 50;
 
-/// Returns a message about the errors or warnings beyond [`MAX_LISTED`]. `unit` is for example `further error`.
-fn more_than_listed(count: usize, unit: &str) -> Option<String> {
-    let more = count.checked_sub(MAX_LISTED).filter(|more| *more > 0)?;
+/// Returns a message about the errors, warnings or files beyond the first `max`. `unit` is for example `further error`.
+pub fn more_than(max: usize, count: usize, unit: &str) -> Option<String> {
+    let more = count.checked_sub(max).filter(|more| *more > 0)?;
     Some(format!("{} not shown", units::count(more, unit)))
 }
 
@@ -221,7 +221,7 @@ impl Printer {
         for error in errors.iter().take(MAX_LISTED) {
             self.error(error);
         }
-        if let Some(more) = more_than_listed(errors.len(), "further error") {
+        if let Some(more) = more_than(MAX_LISTED, errors.len(), "further error") {
             self.print(
                 MessageLevel::Quiet,
                 &format!("{ERROR}error:{ERROR:#} {more}\n"),
@@ -234,7 +234,7 @@ impl Printer {
         for warning in warnings.iter().take(MAX_LISTED) {
             self.warning(warning);
         }
-        if let Some(more) = more_than_listed(warnings.len(), "further warning") {
+        if let Some(more) = more_than(MAX_LISTED, warnings.len(), "further warning") {
             self.warning(more);
         }
     }

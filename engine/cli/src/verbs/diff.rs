@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
 use crate::options::VariantArg;
+use crate::output::printer::more_than;
 use crate::output::table::one_line;
 use crate::session::{CliSession, VerbResult};
 
@@ -199,12 +200,18 @@ fn text(found: &DataDifferences) -> String {
         Some(files) if files.is_empty() => text.push_str("outputs: equal\n"),
         Some(files) => {
             text.push_str("outputs\n");
-            files.iter().for_each(|file| add_file(file, &mut text));
+            let listed = files.iter().take(MAX_FILES);
+            listed.for_each(|file| add_file(file, &mut text));
+            if let Some(more) = more_than(MAX_FILES, files.len(), "further file") {
+                text.push_str(&format!("  {more}; `--json` lists all\n"));
+            }
         }
     }
     text
 }
 
+/// Maximum number of displayed files.
+const MAX_FILES: usize = 200;
 /// Maximum number of examples per kind of difference.
 const MAX_EXAMPLES: usize = 3;
 /// Maximum number of displayed column names.
