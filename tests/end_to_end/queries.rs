@@ -135,7 +135,7 @@ fn number_columns_are_doubles_even_for_integer_cells() {
     let query = "SELECT a, a / 4 AS b FROM (SELECT a FROM t)";
     assert_eq!(
         result("a: number", "a\n1\n2\n", query),
-        "a,b\n1.0,0.25\n2.0,0.5\n"
+        "a,b\n1,0.25\n2,0.5\n"
     );
     let large = "a\n9223372036854775807\n1\n";
     let query = "SELECT sum(a) AS s FROM t";
@@ -147,6 +147,72 @@ fn number_columns_are_doubles_even_for_integer_cells() {
         result("a: integer", "a\n1\n2\n3\n", "SELECT a / 2 AS h FROM t"),
         "h\n0\n1\n1\n"
     );
+}
+
+/// A column that a query selects unchanged keeps its cells and its type, whatever else the query does with the column, as
+/// rows of a DataFrame do when they are filtered, sorted or merged.
+#[test]
+fn selected_columns_keep_their_type_in_all_clauses() {
+    let table = "id,label\n10,1\n2,2.50\n100,3\n9,4\n";
+    for column in ["inferred", "number"] {
+        for (query, json) in [
+            ("SELECT id, label FROM t", [10, 2, 100, 9]),
+            (
+                "SELECT id, label FROM t WHERE id IS NOT NULL AND label IS NOT NULL",
+                [10, 2, 100, 9],
+            ),
+            (
+                "SELECT * FROM t ORDER BY CAST(id AS DOUBLE), label",
+                [2, 9, 10, 100],
+            ),
+            (
+                "SELECT t.id, t.label FROM t JOIN t AS u ON u.id = t.id AND u.label = t.label",
+                [10, 2, 100, 9],
+            ),
+            (
+                "SELECT id, label FROM (SELECT *, count(*) OVER (PARTITION BY id, label) AS n FROM t) WHERE n = 1",
+                [10, 2, 100, 9],
+            ),
+            (
+                "SELECT id, label FROM t WHERE EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.id AND u.label = t.label)",
+                [10, 2, 100, 9],
+            ),
+            (
+                "SELECT id, CASE WHEN id = label THEN NULL END AS x, label FROM t LIMIT 4",
+                [10, 2, 100, 9],
+            ),
+        ] {
+            let sandbox = sandbox(&format!("id: {column}, label: {column}"), table, query);
+            let pipeline =
+                std::fs::read_to_string(sandbox.path(format!("pipelines/{ID}/pipeline.yaml")));
+            let pipeline =
+                pipeline.expect("the pipeline") + "  out.json: SELECT id, label FROM u\n";
+            let pipeline = pipeline.replace("public:", &format!("  u: {query}\npublic:"));
+            sandbox.pipeline(ID, &pipeline);
+            sandbox.run_and_count_steps(ID);
+            let read = |name: &str| {
+                std::fs::read_to_string(sandbox.prepared(ID).join("public").join(name))
+            };
+            let found: serde_json::Value =
+                serde_json::from_str(&read("out.json").expect("JSON")).expect("JSON");
+            let ids: Vec<&serde_json::Value> = found
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|row| &row["id"])
+                .collect();
+            assert_eq!(
+                ids,
+                json.map(serde_json::Value::from).each_ref(),
+                "{column}: {query}"
+            );
+            let printed = read("out.csv").expect("the output");
+            assert!(
+                printed.contains("2.5\n") && !printed.contains("10.0"),
+                "{query}: {printed}"
+            );
+        }
+    }
 }
 
 /// If a row of an outer join has no match, the other table's cells are missing. This must also hold if the query

@@ -52,6 +52,12 @@ pub trait Relation: Debug + Send + Sync {
         false
     }
 
+    /// Returns whether the cells of `column` may be printed differently from its values, for example `1.0` for the text `1.00`.
+    /// If a query passes on such a column, the cells are copied, even if the query also computes with the values.
+    fn prints_cells(&self, _column: usize) -> bool {
+        false
+    }
+
     /// Returns the values of `columns` in row order, in batches of about `batch` rows.
     ///
     /// `columns` are indices of [`Relation::columns`], which also states the types of the arrays. Missing values are null.

@@ -146,6 +146,10 @@ impl Session {
             RowForm::Cells | RowForm::Values | RowForm::Checked => RowDemand::Ordered,
         };
         let bound = bind(query.tree(), &tables, demand)?;
+        let bound = match form {
+            RowForm::Cells => bound.with_copies(),
+            _ => bound,
+        };
         Ok(PreparedQuery {
             session: self.clone(),
             opaque: match form {

@@ -151,13 +151,17 @@ impl Binder<'_> {
                 true => None,
                 false => new_names.next(),
             };
-            let id = self.catalog.add(ColumnInfo {
+            let info = ColumnInfo {
                 name: column.name.clone(),
                 data_type: column.data_type.clone(),
                 source: Some((name.text.clone(), index)),
+                copy: None,
                 is_canonical: false,
-            });
-            ids.push((id, index));
+            };
+            let copy = relation.prints_cells(index);
+            let copy = copy.then(|| self.catalog.add(info.clone()));
+            let id = self.catalog.add(ColumnInfo { copy, ..info });
+            ids.extend([Some(id), copy].into_iter().flatten().map(|id| (id, index)));
             columns.push(ScopeColumn {
                 name: new.map_or(&column.name, |new| &new.text).clone(),
                 id,
@@ -169,6 +173,7 @@ impl Binder<'_> {
             name: ROW.to_owned(),
             data_type: DataType::Int64,
             source: Some((name.text.clone(), relation.columns().len())),
+            copy: None,
             is_canonical: false,
         });
         columns.push(ScopeColumn {

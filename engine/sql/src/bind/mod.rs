@@ -66,6 +66,8 @@ pub(crate) struct ColumnInfo {
     pub data_type: DataType,
     /// The table of the column, and the column's position in this table. `_row` has the position after the last column.
     pub source: Option<(String, usize)>,
+    /// A second column of the same scan, for [`BoundQuery::with_copies`].
+    pub copy: Option<ColumnId>,
     /// Whether equal doubles of the column have equal bits, so that bits can be compared.
     pub is_canonical: bool,
 }
@@ -92,6 +94,18 @@ impl BoundQuery {
         let mut used = BTreeSet::new();
         add_used(&self.plan, &mut used);
         used
+    }
+
+    /// Takes each column of the result, with which the query also computes, from the copy of the column. The query computes
+    /// with no copy, so the writer can copy the cells.
+    pub(crate) fn with_copies(mut self) -> BoundQuery {
+        let used = self.used_columns();
+        for column in self.columns.iter_mut().filter(|one| used.contains(&one.id)) {
+            let copy = self.catalog.get(column.id).copy;
+            let copy = copy.filter(|copy| self.plan.columns.contains(copy));
+            column.id = copy.unwrap_or(column.id);
+        }
+        self
     }
 
     /// Returns whether each row of the query comes from one row of the only table that the query scans.
@@ -163,6 +177,7 @@ impl Binder<'_> {
             name: name.to_owned(),
             data_type,
             source: None,
+            copy: None,
             is_canonical: false,
         })
     }
@@ -175,6 +190,7 @@ impl Binder<'_> {
             name: name.to_owned(),
             data_type: info.data_type.clone(),
             source: None,
+            copy: None,
             is_canonical: true,
         };
         self.catalog.add(info)

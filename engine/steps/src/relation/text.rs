@@ -1,5 +1,6 @@
 //! Reads a table of canonical text as a relation.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,6 +17,8 @@ pub(crate) struct TextRelation {
     table: Arc<StoredText>,
     chosen: SelectedRows,
     columns: Vec<RelationColumn>,
+    /// Indices of the columns whose values may be printed differently from their cells.
+    printed: BTreeSet<usize>,
 }
 
 impl TextRelation {
@@ -33,8 +36,14 @@ impl TextRelation {
             },
             hidden: value.hidden.contains(&index),
         });
-        let columns = columns.collect();
+        let columns: Vec<RelationColumn> = columns.collect();
+        let is_printed = |index: &usize| {
+            let column = columns.get(*index);
+            let is_inferred = column.is_some_and(|one| value.inferred.contains_key(&one.name));
+            is_inferred || value.numbers.contains(index)
+        };
         TextRelation {
+            printed: (0..columns.len()).filter(is_printed).collect(),
             chosen: SelectedRows::new(table.schema().rows, positions),
             table,
             columns,
@@ -156,6 +165,10 @@ impl Relation for TextRelation {
 
     fn has_cells(&self, _column: usize) -> bool {
         true
+    }
+
+    fn prints_cells(&self, column: usize) -> bool {
+        self.printed.contains(&column)
     }
 
     fn scan(self: Arc<Self>, columns: Vec<usize>, batch: usize) -> RelationBatches {
