@@ -200,8 +200,16 @@ impl PreparationOptions {
         (options, last)
     }
 
-    /// Returns the options to record. `source` is the user's directory of bundles, if sources were found in it.
-    pub(crate) fn to_record(&self, source: Option<&Path>) -> RememberedOptions {
+    /// Returns the options to record. `source` is the user's directory of bundles, if sources were found in it. A recorded
+    /// directory that does not exist is recorded again, because its disk may be mounted again.
+    pub(crate) fn to_record(
+        &self,
+        source: Option<&Path>,
+        before: Option<&RememberedOptions>,
+    ) -> RememberedOptions {
+        let unmounted = before.and_then(|before| before.source.as_deref());
+        let unmounted = unmounted
+            .filter(|dir| self.recalls && self.remembered.source.is_none() && !dir.exists());
         let absolute = |path: &Path| {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
             // Symbolic links are kept, because the user may later change the target of a link. Only a path with `..` is
@@ -211,7 +219,7 @@ impl PreparationOptions {
             real.unwrap_or(path)
         };
         RememberedOptions {
-            source: source.map(absolute),
+            source: source.or(unmounted).map(absolute),
             descriptions: self.remembered.descriptions.as_deref().map(absolute),
             ..self.remembered.clone().without_defaults()
         }
@@ -243,7 +251,7 @@ mod tests {
             link_mode: Some(LinkMode::Copy),
             descriptions: Some("/texts".into()),
         };
-        let record = options(all.clone(), true).to_record(all.source.as_deref());
+        let record = options(all.clone(), true).to_record(all.source.as_deref(), None);
         assert_eq!(record, all);
         let json = serde_json::to_value(&record).unwrap();
         let read: RememberedOptions = serde_json::from_value(json).unwrap();
@@ -265,7 +273,7 @@ mod tests {
             (&usual, RememberedOptions::default())
         );
         // Defaults are not recorded.
-        let record = with.to_record(None);
+        let record = with.to_record(None, None);
         let texts = RememberedOptions {
             descriptions: all.descriptions.clone(),
             ..RememberedOptions::default()
@@ -283,7 +291,7 @@ mod tests {
         std::os::unix::fs::symlink(real.join("a/b"), real.join("link")).unwrap();
         let recorded = |path: &str| {
             let record = options(RememberedOptions::default(), true);
-            record.to_record(Some(&real.join(path))).source
+            record.to_record(Some(&real.join(path)), None).source
         };
         assert_eq!(recorded("a/b/.."), Some(real.join("a")));
         // The parent of the link is not the parent of the directory to which it leads.
@@ -298,7 +306,14 @@ mod tests {
             source: Some("/nowhere/at/all".into()),
             ..RememberedOptions::default()
         };
-        let (_, recalled) = options(RememberedOptions::default(), true).recalling(&record);
+        let (with, recalled) = options(RememberedOptions::default(), true).recalling(&record);
         assert_eq!(recalled, RememberedOptions::default());
+        // A later run may find it again, so the record keeps it.
+        assert_eq!(with.to_record(None, Some(&record)), record);
+        let other = Path::new("/elsewhere");
+        let new = with.to_record(Some(other), Some(&record));
+        assert_eq!(new.source.as_deref(), Some(other));
+        let forgetting = options(RememberedOptions::default(), false);
+        assert_eq!(forgetting.to_record(None, Some(&record)).source, None);
     }
 }

@@ -146,7 +146,10 @@ pub(super) fn record(
         },
         bundle: bundle.map(recorded),
         sources: sources.collect(),
-        options: competition.options.to_record(competition.used_source()),
+        options: competition.options.to_record(
+            competition.used_source(),
+            before.map(|before| &before.options),
+        ),
         pipeline: Some(match before.and_then(|before| before.pipeline) {
             Some(known) if known.text == text => known,
             _ => RecordedPipeline {
