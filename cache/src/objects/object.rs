@@ -3,14 +3,15 @@
 //! A process hashes an object when it first opens it. Later opens skip this check while the length, modification time and
 //! inode of the object's file are unchanged.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::layout::Bucket;
 use crate::locks::file::is_file_at;
+use crate::objects::writer::READ_ONLY;
 use crate::system::machine::Stamp;
 use crate::{Digest, Store, StoreError, digest};
 
@@ -183,6 +184,11 @@ impl Store {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Err(StoreError::Missing { digest: *digest });
             }
+            Err(error)
+                if error.kind() == ErrorKind::PermissionDenied && self.make_readable(&path) =>
+            {
+                File::open(&path).map_err(|error| StoreError::io("open", &path, error))?
+            }
             Err(error) => return Err(StoreError::io("open", &path, error)),
         };
         let len = file
@@ -195,6 +201,16 @@ impl Store {
             file,
             len,
         })
+    }
+
+    /// Permits everyone to read an object of this user again. Returns whether the mode was changed. A published file may be a
+    /// hard link to the object, so a user who changes the mode of this file also changes the mode of the object.
+    fn make_readable(&self, object: &Path) -> bool {
+        let add_mode = || {
+            let mode = fs::symlink_metadata(object)?.permissions().mode();
+            fs::set_permissions(object, Permissions::from_mode(mode | READ_ONLY))
+        };
+        self.must_be_writable().is_ok() && add_mode().is_ok()
     }
 
     fn verify_once(&self, object: &Object) -> Result<(), StoreError> {

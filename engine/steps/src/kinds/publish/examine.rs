@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -181,7 +182,7 @@ impl TreeExamination<'_> {
         };
         manifest.unpublished = state.unpublished.clone();
         let manifest = match state.is_as_published() {
-            true => Some(manifest),
+            true => Some(manifest).filter(|manifest| manifest != self.manifest),
             // The times of the directories do not show this difference, so the next check must compare all files.
             false if self.manifest.is_intact(&prepared) => Some(self.manifest.clone().distrusted()),
             false => None,
@@ -197,6 +198,9 @@ impl TreeExamination<'_> {
 
     /// Records the results of the examination. Ignores errors, because the records only save time.
     fn remember(&self, record: &Examined<'_>, remember: Remember) {
+        if record.manifest.is_none() && record.listing.is_none() {
+            return;
+        }
         let home = self.home();
         let _lock = match remember {
             Remember::No => return,
@@ -244,6 +248,9 @@ impl Examined<'_> {
     }
 }
 
+/// Bit of a mode: the owner may read. Published files have this bit.
+const OWNER_MAY_READ: u32 = 0o400;
+
 /// Returns the listing with the current metadata of unchanged files. All other files are marked as changed.
 pub(super) fn verified(
     listing: &PublishedListing,
@@ -262,7 +269,8 @@ pub(super) fn verified(
         let Ok(metadata) = fs::metadata(&path) else {
             continue;
         };
-        if !metadata.is_file() || metadata.len() != listed.bytes {
+        let is_readable = metadata.mode() & OWNER_MAY_READ != 0;
+        if !metadata.is_file() || !is_readable || metadata.len() != listed.bytes {
             continue;
         }
         let sha256 = listed.written.sha256();
