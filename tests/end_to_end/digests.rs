@@ -195,3 +195,20 @@ fn gradings_are_logged_unless_turned_off() {
         .code(0)
         .stderr_has(&["warning: cannot log the grading"]);
 }
+
+/// The id of a competition is a word in `prep.lock` and a directory of the data directory.
+#[test]
+fn names_that_do_not_fit_into_the_data_directory_are_no_ids() {
+    let sandbox = Harbour::prepared();
+    for id in ["my harbour", "#harbour", "fixed", "prep.lock"] {
+        sandbox.pipeline(id, Harbour::PIPELINE);
+        sandbox
+            .prep(&["run", id, "--source", "bundles"])
+            .code(2)
+            .stderr_has(&[
+                &format!("`{id}` is not the id of a competition"),
+                "rename the directory",
+            ]);
+    }
+    assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
+}

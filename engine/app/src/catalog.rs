@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_core::{Failure, Remedy};
+use prep_core::{Failure, Quoted, Remedy};
 use prep_fetch::bundle_stem;
 use prep_spec::{
-    BASE_VARIANT, BUILT_IN_PACK, CompetitionFacts, Corrections, Pack, Pipeline, alternatives,
-    joined,
+    BASE_VARIANT, BUILT_IN_PACK, CompetitionFacts, CompetitionId, Corrections, Pack, Pipeline,
+    alternatives, joined,
 };
 use prep_steps::PublishedChecksums;
 use serde_json::{Value, json};
@@ -196,13 +196,19 @@ impl Catalog {
                 continue;
             };
             let id = id.to_string_lossy().into_owned();
-            let entry = match std::fs::read_to_string(&path) {
-                Err(error) if is_missing(&error) => {
+            let valid = id.parse::<CompetitionId>();
+            let entry = match (std::fs::read_to_string(&path), valid) {
+                (Err(error), _) if is_missing(&error) => {
                     self.misplaced.extend(misplaced_pipeline(&directory));
                     continue;
                 }
-                Err(error) => Err(Error::reading_pipeline(&path, &error)),
-                Ok(text) => CatalogEntry::entry_of_directory(
+                (Ok(_), Err(reason)) => Err(Error::request(format!(
+                    "{} is not the id of a competition: {reason}",
+                    Quoted(&id)
+                ))
+                .help("rename the directory")),
+                (Err(error), _) => Err(Error::reading_pipeline(&path, &error)),
+                (Ok(text), Ok(_)) => CatalogEntry::entry_of_directory(
                     id.clone(),
                     &path,
                     &directory,

@@ -52,11 +52,19 @@ impl FromStr for CompetitionId {
                 check_pack_name(pack)?;
                 name
             }
+            None if is_reserved(text) => {
+                return Err("prep uses it for a file or a variant in the data directory".to_owned());
+            }
             None => text,
         };
         check_name(name)?;
         Ok(CompetitionId(text.to_owned()))
     }
+}
+
+/// Returns whether the data directory of a competition with this id would be that of a variant, or a file of `prep`.
+fn is_reserved(id: &str) -> bool {
+    matches!(id, "prep.lock" | "prep.toml") || variant_of_directory(id).is_some()
 }
 
 fn check_name(name: &str) -> Result<(), String> {
@@ -456,6 +464,10 @@ mod tests {
             "fixed-30/a",
             "lite/a",
             "own/a",
+            "fixed",
+            "prep.lock",
+            "#a",
+            "a\nb",
             &long,
         ] {
             assert!(id.parse::<CompetitionId>().is_err(), "{id}");
