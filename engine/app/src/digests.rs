@@ -75,7 +75,7 @@ pub(crate) fn report_digests(
 /// no recorded variant, so this function treats them as `v1`.
 ///
 /// # Errors
-/// Returns an error if the competition is not prepared, if a file cannot be read, or if the pipeline has mistakes.
+/// Returns an error if the competition is not prepared or its preparation was interrupted, if a file cannot be read, or if the pipeline has mistakes.
 pub fn facts(
     catalog: &Catalog,
     settings: &Settings,
@@ -83,7 +83,7 @@ pub fn facts(
 ) -> Result<(DatasetDigests, Option<String>), Error> {
     let entry = catalog.get(id)?;
     let directory = settings.prepared_dir(id);
-    let manifest = prepared::manifest(&settings.data_dir, id)?;
+    let manifest = prepared::complete_manifest(&settings.data_dir, id)?;
     let variant = match &manifest {
         Some(manifest) => manifest.variant.clone(),
         None => BASE_VARIANT.to_owned(),
@@ -92,7 +92,7 @@ pub fn facts(
         return Err(prepared::not_prepared(id));
     }
     let mut difference = None;
-    let recorded = match manifest.filter(|manifest| manifest.complete) {
+    let recorded = match manifest {
         Some(manifest) => {
             let tree =
                 prepared::examine(&manifest, &settings.data_dir, settings, ExaminedFiles::All)?;

@@ -30,6 +30,19 @@ pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
     Manifest::read_undamaged(data_dir, id).map_err(|error| unreadable(id, &error))
 }
 
+/// Same as [`manifest`], but data whose publication was interrupted are an error, because they may be a mixture of two
+/// publications.
+///
+/// # Errors
+/// Returns an error if the data are incomplete, or if the manifest exists but is damaged or cannot be read.
+pub(crate) fn complete_manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
+    let manifest = manifest(data_dir, id)?;
+    match &manifest {
+        Some(interrupted) if !interrupted.complete => Err(incomplete(id)),
+        _ => Ok(manifest),
+    }
+}
+
 /// Same as [`manifest`], but treats a damaged manifest as missing, because the run that is planned replaces it.
 ///
 /// # Errors
@@ -304,7 +317,7 @@ pub fn not_prepared(id: &str) -> Error {
 }
 
 /// Returns the error for data whose preparation was interrupted.
-pub fn incomplete(id: &str) -> Error {
+pub(crate) fn incomplete(id: &str) -> Error {
     let message = format!("the prepared data of `{id}` are incomplete");
     Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
 }

@@ -217,7 +217,8 @@ pub fn seal(
     catalog.get(id)?;
     let settings = &all.of_variant(variant);
     let (data_dir, target) = (&settings.data_dir, path(&settings.data_dir, id));
-    let manifest = prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
+    let manifest =
+        prepared::complete_manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
     if is_sealed(data_dir, id) {
         let message = format!("the private files of `{id}` are already sealed");
         return Err(Error::new(Failure::Input, message).help(Remedy::Unseal { id: id.to_owned() }));

@@ -123,7 +123,7 @@ impl TaskExporter<'_> {
     fn export(&self, catalog: &Catalog, cancel: &Cancel) -> Result<HarborTask, Error> {
         let (id, data_dir) = (&self.entry.id, &self.settings.data_dir);
         let manifest =
-            prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
+            prepared::complete_manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
         let is_sealed = sealed::is_sealed(data_dir, id);
         let copied = Export {
             form: ExportForm::Directory,

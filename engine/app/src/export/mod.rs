@@ -156,7 +156,7 @@ pub fn export(
     cancel: &Cancel,
 ) -> Result<CopyContent, Error> {
     let entry = catalog.get(id)?;
-    let Some(manifest) = prepared::manifest(&settings.data_dir, id)? else {
+    let Some(manifest) = prepared::complete_manifest(&settings.data_dir, id)? else {
         return Err(prepared::not_prepared(id));
     };
     let home = settings.data_dir.join(id);
@@ -290,16 +290,13 @@ fn interrupted() -> Error {
 /// Returns the paths that the last run published. Also returns a text that lists the other files in the prepared directory,
 /// or `None` if there are no other files.
 ///
-/// Returns an error if the prepared data are incomplete or were changed.
+/// Returns an error if the prepared data were changed.
 fn published(
     settings: &Settings,
     id: &str,
     manifest: Manifest,
     private: bool,
 ) -> Result<(PublishedPaths, Option<String>), Error> {
-    if !manifest.complete {
-        return Err(prepared::incomplete(id));
-    }
     if private {
         sealed::require_plain(settings, id)?;
     }

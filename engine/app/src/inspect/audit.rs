@@ -599,7 +599,7 @@ fn conclusion(
 /// that the last run used takes its place.
 ///
 /// # Errors
-/// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.
+/// Returns an error if the competition is not completely prepared, has no section `grade`, or a file cannot be read.
 pub fn leaks(
     catalog: &Catalog,
     base: &Settings,
@@ -608,7 +608,7 @@ pub fn leaks(
     source: Option<&Path>,
 ) -> Result<LeakReport, Error> {
     let (entry, settings) = (catalog.get(id)?, &base.of_variant(variant));
-    let manifest = prepared::manifest(&settings.data_dir, id)?;
+    let manifest = prepared::complete_manifest(&settings.data_dir, id)?;
     let (variant, recorded) = manifest.map_or_else(
         || (BASE_VARIANT.to_owned(), None),
         |one| {
