@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -211,5 +211,25 @@ fn the_manual_page_lists_the_variables_of_prep() {
     });
     for name in own {
         assert!(page.contains(&format!("\n{name} ")), "{name}: {page}");
+    }
+}
+
+#[test]
+fn unknown_variables_are_warnings() {
+    let sandbox = Sandbox::new();
+    for arguments in [&["doctor", "--offline"][..], &["config"]] {
+        let mut command = sandbox.command(arguments);
+        command
+            .env("PREP_DATA_DIR", "data")
+            .env("PREP_BINARY", "prep");
+        let ended = CommandResult::of(&mut command).code(0);
+        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        for part in [
+            "`PREP_DATA_DIR` has no meaning",
+            "did you mean `MLE_BENCH_DATA_DIR`?",
+        ] {
+            assert!(shown.contains(part), "{shown}");
+        }
+        assert!(!shown.contains("PREP_BINARY"), "{shown}");
     }
 }

@@ -468,6 +468,32 @@ fn damaged_remote_object_is_computed_again_and_replaced() {
     two.prep(&["cache", "verify"]).code(0);
 }
 
+/// If the bundle is in the remote, no credentials of Kaggle are needed.
+#[test]
+fn doctor_reports_a_bundle_that_nobody_can_deliver() {
+    let lab = Lab::new();
+    let (two, _) = lab.machine(&[], "");
+    let doctor = ["doctor", Harbour::ID];
+    two.prep(&doctor)
+        .code(4)
+        .stdout_has(&["credentials  error", "remote       ok"]);
+    let (_, key) = lab.first();
+    let (three, _) = lab.machine(&[&key], "");
+    let found = three.prep(&doctor).code(0);
+    found.stdout_has(&["credentials  warning", "remote       ok"]);
+}
+
+#[test]
+fn a_missing_directory_is_not_a_bucket() {
+    let sandbox = Sandbox::new();
+    let pull = ["remote", "pull", "--remote", "file:///nowhere/at/all"];
+    let messages = [
+        "file:///nowhere/at/all does not exist",
+        "mount or create it",
+    ];
+    sandbox.prep(&pull).code(6).stderr_has(&messages);
+}
+
 #[test]
 fn unreachable_remote_is_reported_once_and_the_run_continues() {
     let lab = Lab::new();

@@ -400,11 +400,11 @@ pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult>
 /// Returns an error if a competition or the directory of bundles does not exist, or if a manifest cannot be read.
 pub fn inputs(task: &Task, ids: &[String]) -> Result<(Vec<CheckResult>, bool), Error> {
     let plan = Plan::preview(task, ids)?;
+    let mirrored = plan.mirrored(task);
     let missing = plan.missing();
-    let missing = missing
-        .iter()
-        .filter(|input| input.source.is_none())
-        .count();
+    let missing = missing.iter().filter(|input| input.source.is_none());
+    let missing = missing.filter(|input| !mirrored.contains(&input.competition.id));
+    let missing = missing.count();
     let mut findings = bundles(&plan, missing, task);
     findings.push(disk(&plan, task)?);
     Ok((findings, missing > 0))

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use prep_fetch::NetworkVariables;
+use prep_fetch::{FetchError, NetworkVariables, Proxy};
 use prep_remote::{
     Address, CloudCredentials, KeyError, Link, LinkWarning, Remote, RemoteError, SigningKey,
     TrustedSigner,
@@ -21,6 +21,9 @@ const HEADING: &str = "Remote";
 
 /// The origin of the address if the option sets it.
 const OPTION: &str = "--remote";
+
+/// The server of a cloud, whose proxy is that of all requests with TLS.
+const CLOUD: &str = "https://s3.amazonaws.com";
 
 /// Options that choose the remote.
 #[derive(Debug, Default, Clone, Args)]
@@ -77,7 +80,21 @@ impl RemoteSettings {
         self.mirror.as_ref().is_some_and(|(mirror, _)| *mirror)
     }
 
-    fn credentials(&self, places: &Directories) -> CloudCredentials {
+    /// Returns the proxy of the remote's server, if there is one.
+    pub fn proxy(&self, places: &Directories) -> Result<Option<Proxy>, FetchError> {
+        let url = self.url.as_ref().map_or("file:", |(url, _)| url);
+        let variables = self.variables(places);
+        let value = |name| Some(variables.iter().find(|(set, _)| set == name)?.1.as_str());
+        let endpoint = value("AWS_ENDPOINT_URL_S3").or_else(|| value("AWS_ENDPOINT_URL"));
+        places.proxies().find(match url.split(':').next() {
+            Some("s3") => endpoint.unwrap_or(CLOUD),
+            Some("gs" | "az" | "azure") => CLOUD,
+            _ => url,
+        })
+    }
+
+    /// Returns the variables of cloud stores, including the settings that replace them.
+    fn variables(&self, places: &Directories) -> Vec<(String, String)> {
         let mut variables = places.cloud();
         for (name, setting) in [
             ("AWS_ENDPOINT_URL", &self.endpoint),
@@ -88,7 +105,7 @@ impl RemoteSettings {
                 variables.push((name.to_owned(), value.clone()));
             }
         }
-        CloudCredentials::new(variables)
+        variables
     }
 
     /// Returns the key that signs results: the configured key, or the only existing key if no key is configured. Several
@@ -136,7 +153,7 @@ impl CliSession {
             false => self.places.network_variables()?,
         };
         let key = settings.signing(&self.places);
-        let credentials = settings.credentials(&self.places);
+        let credentials = CloudCredentials::new(settings.variables(&self.places));
         let remote = Remote::open(&address, &credentials, variables, key, &trusted);
         let remote = remote.map_err(|error| set_in(error, by))?;
         // Does not repeat an address from the command line.

@@ -373,6 +373,34 @@ const SHARED: &str = "PREP_SHARED";
 /// Programs that show their own progress bar set this variable.
 const STATUS_SECONDS: &str = "PREP_STATUS_SECONDS";
 
+const PREFIXES: [&str; 2] = ["PREP_", "MLE_BENCH_"];
+
+/// Returns a message about each environment variable that begins with `PREP_`, but is not in the manual.
+pub fn unknown_variables() -> Vec<String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut messages: Vec<String> = names.filter_map(unknown_variable).collect();
+    messages.sort();
+    messages
+}
+
+/// Returns a message if no variable has this name. The variable that the user means may have another prefix.
+fn unknown_variable(name: String) -> Option<String> {
+    let plain = |name: &'static str| PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+    let words = include_str!("verbs/manual.txt").split_whitespace();
+    let with_plain = |word| Some((word, plain(word)?));
+    let known: Vec<(&str, &str)> = words.filter_map(with_plain).collect();
+    let own = name.strip_prefix(PREFIXES[0])?;
+    if known.iter().any(|(known, _)| *known == name) {
+        return None;
+    }
+    let near = prep_spec::nearest(own, known.iter().map(|(_, plain)| *plain));
+    let near = known.iter().find(|(_, plain)| Some(*plain) == near);
+    let near = near.map_or(String::new(), |(near, _)| {
+        format!("; did you mean `{near}`?")
+    });
+    Some(format!("`{name}` has no meaning, so it is ignored{near}"))
+}
+
 /// Number of files that are always open: standard streams, locks of the cache, the network.
 const BASE_OPEN_FILES: u64 = 24;
 /// Number of files that a step may have open per thread.
@@ -520,6 +548,21 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn a_similar_variable_may_have_another_prefix() {
+        for (name, expected) in [
+            ("PREP_DATA_DIR", "did you mean `MLE_BENCH_DATA_DIR`?"),
+            ("PREP_CACHEDIR", "did you mean `PREP_CACHE_DIR`?"),
+            ("PREP_JOB", "did you mean `PREP_JOBS`?"),
+            ("PREP_COLOUR", "so it is ignored"),
+        ] {
+            let message = unknown_variable(name.to_owned()).unwrap();
+            assert!(message.ends_with(expected), "{message}");
+        }
+        assert_eq!(unknown_variable(JOBS.to_owned()), None);
+        assert_eq!(unknown_variable("PATH".to_owned()), None);
+    }
 
     fn bare(variable: fn(&str) -> Option<OsString>) -> Environment {
         Environment {

@@ -231,6 +231,31 @@ fn an_answer_through_a_proxy_verifies_the_proxy() {
     ]);
 }
 
+/// Without TLS, the answer of a proxy looks like that of the remote's server.
+#[test]
+fn a_proxy_that_refuses_requests_to_a_remote_is_named() {
+    let sandbox = Sandbox::new();
+    let refused = "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno";
+    let address = format!("http://{}", proxy(refused));
+    let ended = |arguments: &[&str]| {
+        let mut command = sandbox.command(arguments);
+        command
+            .args(["--remote", "s3://bucket/team"])
+            .env("HTTP_PROXY", &address)
+            .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+            .env("AWS_ACCESS_KEY_ID", "a")
+            .env("AWS_SECRET_ACCESS_KEY", "b");
+        CommandResult::of(&mut command)
+    };
+    let place = format!("the proxy {address} does not connect to 127.0.0.1:9: HTTP status 403");
+    let pull = ended(&["remote", "pull", "leaf-classification"]);
+    pull.code(7).stderr_has(&[&place, "check that HTTP_PROXY"]);
+    ended(&["doctor"]).stdout_has(&[&place]);
+    ended(&["doctor", "--offline"]).stdout_has(&[&format!("proxy {address} (HTTP_PROXY)")]);
+    let config = ended(&["config"]).code(0);
+    config.stdout_has(&["remote.proxy ", &address]);
+}
+
 #[test]
 fn user_name_without_key_is_an_error() {
     let world = World::harbour(&bundle(), Vec::new());

@@ -18,6 +18,7 @@ use crate::output::table::PrintedTable;
 use crate::prep_toml::ConfigFiles;
 use crate::remote::{RemoteArgs, RemoteSettings, address};
 use crate::session::{CliSession, VerbResult};
+use crate::settings::unknown_variables;
 
 /// Show the settings and where each comes from
 #[derive(Debug, Args)]
@@ -56,6 +57,7 @@ impl ConfigArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let lines = self.lines(session)?;
         let files = ConfigFiles::read(&session.places, Some(&session.settings.data_dir))?;
+        session.printer.warnings(&unknown_variables());
         let is_used = |path: &PathBuf| files.found.iter().any(|(found, _)| found == path);
         if session.printer.json {
             session.printer.json(&json!({
@@ -172,20 +174,23 @@ impl ConfigArgs {
                 Some((value, ENDPOINT_VARIABLE.to_owned())),
             );
         }
-        match places.proxies().find(&session.kaggle.endpoint) {
-            Ok(Some(proxy)) => push(
-                "kaggle.proxy",
-                Some((proxy.address, proxy.variable.to_owned())),
-            ),
-            Ok(None) => {}
-            Err(error) => {
-                let variable = match &error {
-                    FetchError::ProxyAddress { variable, .. } => *variable,
-                    _ => "",
-                };
-                let value = format!("not usable: {error}");
-                push("kaggle.proxy", Some((value, variable.to_owned())));
-            }
+        let of_kaggle = places.proxies().find(&session.kaggle.endpoint);
+        for (name, proxy) in [
+            ("kaggle.proxy", of_kaggle),
+            ("remote.proxy", remote.proxy(places)),
+        ] {
+            let (value, variable) = match proxy {
+                Ok(None) => continue,
+                Ok(Some(proxy)) => (proxy.address, proxy.variable),
+                Err(error) => {
+                    let variable = match &error {
+                        FetchError::ProxyAddress { variable, .. } => *variable,
+                        _ => "",
+                    };
+                    (format!("not usable: {error}"), variable)
+                }
+            };
+            push(name, Some((value, variable.to_owned())));
         }
         if let Some(set) = places.certificates() {
             let value = match set.check() {

@@ -13,7 +13,7 @@ use prep_fetch::{
     Account, CertificateVariable, ENDPOINT_VARIABLE, FetchError, LazyNetwork, Network,
     check_endpoint,
 };
-use prep_remote::SigningKey;
+use prep_remote::{Address, Link, SigningKey};
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult, not_a_directory};
-use crate::settings::{MemoryLimit, open_files_of, usable_memory};
+use crate::settings::{MemoryLimit, open_files_of, unknown_variables, usable_memory};
 use crate::{process, request};
 
 /// Check credentials, rules, disk and directories
@@ -67,8 +67,6 @@ const MIN_MEMORY_BYTES: u64 = 2 << 30;
 struct Findings {
     all: Vec<CheckResult>,
     exits: Vec<Exit>,
-    /// Whether the remote has answered a request.
-    remote_answers: bool,
 }
 
 impl Findings {
@@ -120,9 +118,15 @@ impl DoctorArgs {
         if let Some(error) = &session.unusable {
             findings.failed("settings", error.clone());
         }
+        for text in unknown_variables() {
+            findings.add(CheckResult::new("settings", Health::Warning, text));
+        }
+        let mut of_remote = Findings::default();
+        let linked = self.remote(session, &mut of_remote);
         let (inputs, needs_download) = match ids.is_empty() {
-            true => (Vec::new(), true),
-            false => match self.inputs(session, &ids, purpose) {
+            // A remote may have the bundles and results, so a machine that uses one may need no credentials of Kaggle.
+            true => (Vec::new(), linked.is_none()),
+            false => match self.inputs(linked.as_ref().unwrap_or(session), &ids, purpose) {
                 // The selection contains a mistake.
                 Err(error) if error.exit == Exit::Usage => return Err(error),
                 Err(error) => {
@@ -132,14 +136,7 @@ impl DoctorArgs {
                 Ok(found) => found,
             },
         };
-        let mut of_remote = Findings::default();
-        // A remote may have the bundles and results, so a machine that uses one needs no credentials of Kaggle.
-        self.remote(session, &mut of_remote);
-        credentials(
-            session,
-            of_remote.remote_answers || self.offline || !needs_download,
-            &mut findings,
-        );
+        credentials(session, self.offline || !needs_download, &mut findings);
         connection(session, &mut findings);
         if !self.offline {
             self.kaggle(session, &network, &ids, &cancel, &mut findings)?;
@@ -268,7 +265,8 @@ impl DoctorArgs {
         Ok(())
     }
 
-    fn remote(&self, session: &CliSession, findings: &mut Findings) {
+    /// Checks the remote and the keys. Returns the session with the remote if the remote has answered.
+    fn remote(&self, session: &CliSession, findings: &mut Findings) -> Option<CliSession> {
         let check = "remote";
         let remote =
             RemoteSettings::resolve(&self.remote, &session.places, &session.settings.data_dir);
@@ -280,7 +278,7 @@ impl DoctorArgs {
                 if !shown.is_some_and(|shown| shown.message.starts_with(&error.message)) {
                     findings.failed(check, error);
                 }
-                return;
+                return None;
             }
         };
         if remote.url.is_none() {
@@ -291,7 +289,7 @@ impl DoctorArgs {
             for error in all.into_iter().flatten().filter_map(Result::err) {
                 findings.failed("key", prep_app::Error::from(error));
             }
-            return;
+            return None;
         }
         // A key is needed only for sending. Without a usable key, the remote can still be read.
         let key = remote.signing(&session.places).unwrap_or_else(|error| {
@@ -316,27 +314,34 @@ impl DoctorArgs {
             }
         }
         let trusted = units::count(remote.trusted.len() as u64, "trusted key");
-        let link = match session.linked(&self.remote) {
-            Ok(linked) => linked.settings.remote,
-            Err(error) => return findings.failed(check, error),
+        let linked = session.linked(&self.remote);
+        let linked = linked.map_err(|error| findings.failed(check, error)).ok()?;
+        let link = linked.settings.remote.as_ref();
+        // A web server may be unable to list its files, so one file is requested.
+        let ask = |link: &Link| link.source(check);
+        let (health, mut state) = match link.filter(|_| !self.offline).map(ask) {
+            Some(Ok(_)) => (Health::Ok, "reachable".to_owned()),
+            Some(Err(error)) => {
+                findings.add(CheckResult::failed(check, error.into()));
+                return None;
+            }
+            None => (Health::Unverified, "not contacted".to_owned()),
         };
-        let (health, state) = match link.filter(|_| !self.offline).map(|link| link.sources()) {
-            Some(Ok(_)) => (Health::Ok, "reachable"),
-            Some(Err(error)) => return findings.add(CheckResult::failed(check, error.into())),
-            None => (Health::Unverified, "not contacted"),
-        };
-        let address = remote.url.as_ref();
-        let address = address.and_then(|(url, _)| prep_remote::Address::parse(url).ok());
-        let found = address.map(|address| address.unwritable());
+        if let Ok(Some(proxy)) = remote.proxy(&session.places) {
+            state.push_str(&format!(", proxy {} ({})", proxy.address, proxy.variable));
+        }
+        let url = remote.url.as_ref().map_or("", |(url, _)| url);
+        let found = Address::parse(url).map(|address| address.unwritable());
         // Without a key, the program only reads the remote.
-        if let (Some(_), Some(found)) = (&key, &found)
+        if let (Some(_), Ok(found)) = (&key, &found)
             && let Some(finding) = doctor::unwritable(check, found)
         {
-            return findings.add(finding);
+            findings.add(finding);
+            return None;
         }
         let text = format!("{state}; {signing}, {trusted}");
         findings.add(CheckResult::new(check, health, text));
-        findings.remote_answers = health == Health::Ok;
+        (health == Health::Ok).then_some(linked)
     }
 }
 

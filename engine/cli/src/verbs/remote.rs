@@ -311,7 +311,12 @@ impl PullArgs {
         let link = remote_of(&session.settings)?;
         let task = session.local_task(&self.preparation)?;
         let ids = self.selection.ids_or(session, || {
-            let known = link.sources()?.into_iter();
+            let known = link.sources().map_err(|error| match error.remedy() {
+                Some(_) => error.into(),
+                None => CliError::from(error)
+                    .help("name the competitions, if the server cannot list files"),
+            });
+            let known = known?.into_iter();
             Ok(known.filter(|id| task.catalog.find(id).is_some()).collect())
         })?;
         if ids.is_empty() {

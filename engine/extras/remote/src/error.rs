@@ -66,7 +66,8 @@ pub enum RemoteError {
     )]
     Clock { remote: String },
 
-    #[error("the remote {remote}: the bucket or directory does not exist")]
+    /// The bucket or the directory does not exist.
+    #[error("the remote {remote} does not exist")]
     NoBucket { remote: String },
 
     #[error("the remote {remote} failed: {cause}")]
@@ -96,7 +97,7 @@ impl RemoteError {
             }
             RemoteError::NoKey { remedy, .. } => return remedy.clone(),
             RemoteError::Clock { .. } => "set this machine's clock, for example with NTP",
-            RemoteError::NoBucket { .. } => "create the bucket or directory, or fix the address",
+            RemoteError::NoBucket { .. } => "mount or create it, or correct the address",
             RemoteError::NoCredentials { remote } => match remote.split(':').next() {
                 Some("gs") => {
                     "set GOOGLE_APPLICATION_CREDENTIALS to a key file, or run `gcloud auth application-default login`; if you did, \
@@ -286,6 +287,12 @@ pub(crate) fn classify(at: &ErrorContext, error: &Library, writing: bool) -> Rem
     let remote = at.remote.clone();
     let parts = ErrorParts::new(error);
     let answer = parts.answer();
+    // Servers of cloud stores state a code. A proxy sends an error without such a code.
+    let of_proxy = answer.status.filter(|_| answer.code.is_none());
+    let of_proxy = of_proxy.and_then(|status| at.variables.proxy_error(parts.url(&remote), status));
+    if let Some(cause) = of_proxy.map(Arc::new) {
+        return RemoteError::Unreachable { remote, cause };
+    }
     let is_denied = matches!(
         error,
         Library::PermissionDenied { .. } | Library::Unauthenticated { .. }
@@ -377,18 +384,22 @@ mod tests {
     /// Returns an error as the library's client creates it. The response is a separate cause, below a cause that
     /// contains the address.
     fn answered(text: &str) -> object_store::Error {
+        answered_over("https", text)
+    }
+
+    fn answered_over(scheme: &'static str, text: &str) -> object_store::Error {
         #[derive(Debug, thiserror::Error)]
         #[error(
-            "Error performing GET https://host/team507/quotaExceeded?X-Amz-Signature=s3cr3t in 507ms - {0}"
+            "Error performing GET {0}://host/team507/quotaExceeded?X-Amz-Signature=s3cr3t in 507ms - {1}"
         )]
-        struct Request(#[source] Status);
+        struct Request(&'static str, #[source] Status);
         #[derive(Debug, thiserror::Error)]
         #[error("{0}")]
         struct Status(String);
         let status = Status(format!("Server returned non-2xx status code: {text}"));
         object_store::Error::Generic {
             store: "S3",
-            source: Box::new(Request(status)),
+            source: Box::new(Request(scheme, status)),
         }
     }
 
@@ -424,7 +435,7 @@ mod tests {
             (
                 "404 Not Found: <Code>NoSuchBucket</Code>",
                 false,
-                "bucket or directory does not exist",
+                "s3://b does not exist",
             ),
             ("500 oops: ", false, "HTTP status 500"),
             ("500 oops: ", true, "may be full"),
@@ -450,6 +461,47 @@ mod tests {
                 message.contains("failed: it responded with HTTP status 4"),
                 "{message}"
             );
+        }
+    }
+
+    /// A proxy sees requests without TLS. Its answers have no code of a cloud store.
+    #[test]
+    fn the_refusal_of_a_proxy_is_not_that_of_the_remote() {
+        let at_proxy = |address: &'static str| {
+            let value = |name: &str| (name == "HTTP_PROXY").then(|| address.to_owned());
+            let variables = NetworkVariables {
+                proxies: Some(prep_fetch::Proxies::from_variables(value)),
+                certificates: None,
+            };
+            ErrorContext {
+                variables,
+                ..at("s3://b")
+            }
+        };
+        let (open, with_password) = ("http://p:1", "http://u:s3cr3t@p:1");
+        for (scheme, proxy, text, expected) in [
+            (
+                "http",
+                open,
+                "403 Forbidden: <html>",
+                "the proxy http://p:1 does not connect to host: HTTP status 403",
+            ),
+            ("http", open, "502 Bad Gateway: ", "HTTP status 502"),
+            ("http", open, "407 x: ", "requires a user name"),
+            ("http", with_password, "407 x: ", "rejects the user name"),
+            (
+                "http",
+                open,
+                "403 x: <Code>AccessDenied</Code>",
+                "rejects the credentials",
+            ),
+            ("http", open, "500 x: ", "the remote s3://b failed"),
+            ("https", open, "403 x: ", "rejects the credentials"),
+        ] {
+            let error = classify(&at_proxy(proxy), &answered_over(scheme, text), false);
+            let message = error.to_string();
+            assert!(message.contains(expected), "{text}: {message}");
+            assert!(!message.contains("s3cr3t"), "{message}");
         }
     }
 

@@ -99,10 +99,7 @@ impl Remote {
         trusted: &[TrustedSigner],
     ) -> Result<Remote, RemoteError> {
         let (store, root) = address.open(credentials)?;
-        let (key, key_error) = match key {
-            Ok(key) => (key, None),
-            Err(error) => (None, Some(error)),
-        };
+        let (key, key_error) = key.map_or_else(|error| (None, Some(error)), |key| (key, None));
         let remote =
             Remote::with_store(store, &address.without_secrets(), key, &[]).with_trusted(trusted);
         Ok(Remote {
@@ -343,8 +340,7 @@ impl Remote {
 
     /// Returns the names of all sources. Fails on a plain web server, which cannot list files.
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
-        let directory = self.path(layout::SOURCES);
-        let mut pages = self.store.list(Some(&directory));
+        let mut pages = self.store.list(Some(&self.path(layout::SOURCES)));
         let mut listed = Vec::new();
         while let Some(found) = self.in_time(pages.next()).await? {
             listed.push(found.map_err(|error| self.read_error(&error))?);

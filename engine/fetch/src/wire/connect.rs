@@ -161,6 +161,21 @@ impl NetworkVariables {
             ..NoConnection::new(shown.into(), proxy, None, error)
         }))
     }
+
+    /// Returns the error for a response that a proxy probably sent in place of the server. `url` is the URL of the request,
+    /// and `status` the HTTP status of the response. Returns `None` if no proxy sees the request, or sends such a status.
+    pub fn proxy_error(&self, url: &str, status: u16) -> Option<FetchError> {
+        let url = Url::parse(url).ok().filter(|url| url.scheme() == "http")?;
+        let proxy = self.proxies.as_ref()?.of(&url)?;
+        Some(FetchError::NoConnection(Box::new(NoConnection {
+            host: host(&url).into(),
+            fault: ConnectionFault::Refusal(ProxyRefusal::of_status(status, &proxy)?),
+            proxy: Some(proxy),
+            is_at_proxy: true,
+            certificates: None,
+            unanswered: None,
+        })))
+    }
 }
 
 impl fmt::Display for NoConnection {

@@ -133,6 +133,9 @@ pub enum ProxyRefusal {
     /// The HTTP library does not report the answer.
     #[error("it answered CONNECT with an error status, or not with HTTP")]
     Other,
+    /// The answer to a request without TLS. A proxy forwards such requests, so the answer may also be that of the server.
+    #[error("HTTP status {0}, which it sent itself or received from the server")]
+    Status(u16),
 }
 
 impl ProxyRefusal {
@@ -142,12 +145,19 @@ impl ProxyRefusal {
         proxy: &Proxy,
     ) -> Option<ProxyRefusal> {
         if is_tunnel_error(error, "proxy authorization required") {
-            return Some(match proxy.has_password {
-                true => ProxyRefusal::WrongPassword,
-                false => ProxyRefusal::NoPassword,
-            });
+            return ProxyRefusal::of_status(407, proxy);
         }
         is_tunnel_error(error, "unsuccessful").then_some(ProxyRefusal::Other)
+    }
+
+    /// Returns how `proxy` refused to forward a request without TLS. Returns `None` for a status that proxies do not send.
+    pub(crate) fn of_status(status: u16, proxy: &Proxy) -> Option<ProxyRefusal> {
+        match status {
+            407 if proxy.has_password => Some(ProxyRefusal::WrongPassword),
+            407 => Some(ProxyRefusal::NoPassword),
+            403 | 502..=504 => Some(ProxyRefusal::Status(status)),
+            _ => None,
+        }
     }
 
     /// Returns an action that the user can take. `variable` names the proxy.
@@ -157,7 +167,7 @@ impl ProxyRefusal {
                 format!("write user and password into {variable} (http://USER:PASSWORD@HOST:PORT)")
             }
             ProxyRefusal::WrongPassword => format!("correct user and password in {variable}"),
-            ProxyRefusal::Other => format!(
+            ProxyRefusal::Other | ProxyRefusal::Status(_) => format!(
                 "check that {variable} names an HTTP proxy, and that the proxy permits and reaches this host, or exclude the host with NO_PROXY"
             ),
         }
