@@ -320,10 +320,11 @@ fn drafts_fit_their_bundles() {
         (
             of_table(&yes),
             "--metric average_precision",
-            "must name one of them\n  help: metrics for this target are, for example, accuracy, f1, \
-             balanced_accuracy, cohen_kappa, average_precision_at_k; for other metrics, convert the labels to numbers in the query \
-             of the answers, for example `paid = 'yes' AS paid`",
-            &[],
+            "is a guess",
+            &[
+                "0.5 AS paid",
+                "metric: { average_precision: { columns: paid, positive: \"yes\" } }",
+            ],
         ),
         (
             of_table(&format!("Orders of 2024\n{yes}")),

@@ -256,15 +256,11 @@ fn metric_fits_the_target_of_a_draft() {
         ("late", "log_loss", ""),
         ("weight", "root_mean_squared_error", ""),
         ("kind", "log_loss", ""),
-        (
-            "kind",
-            "average_precision",
-            "metrics for this target are, for example, accuracy, f1,",
-        ),
+        ("kind", "average_precision", ""),
         (
             "kind",
             "root_mean_squared_error",
-            "`root_mean_squared_error` does not fit the target",
+            "metrics for this target are, for example, accuracy, f1,",
         ),
     ] {
         let directory = format!("drafts/{target}-{metric}");
@@ -803,6 +799,15 @@ fn directories_of_classes_become_one_table_of_files() {
     }
 }
 
+#[test]
+fn a_file_is_not_the_id_of_a_draft() {
+    let sandbox = Sandbox::new();
+    for file in ["source/train.csv", "train.csv"] {
+        let ended = sandbox.prep(&["pipeline", "new", file]).code(2);
+        ended.stderr_has(&["is a file, not the id", "put it into an archive ID.zip"]);
+    }
+}
+
 /// A draft with any metric of the catalog loads. Otherwise the message names the parameter that only the author knows, or
 /// the reason why the metric does not fit the target.
 #[test]
@@ -849,7 +854,7 @@ fn a_draft_can_have_each_metric() {
         .code(0);
     let f1 = fs::read_to_string(sandbox.path("drafts/f1/harbour/pipeline.yaml")).unwrap();
     assert!(
-        f1.contains("only examples: average\n  metric: { f1: { average: micro, column: label } }"),
+        f1.contains("only examples: average\n  metric: { f1: { average: binary, column: label } }"),
         "{f1}"
     );
 }

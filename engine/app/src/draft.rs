@@ -38,6 +38,11 @@ pub fn draft(
     id: &str,
     choices: &DraftChoices,
 ) -> Result<Draft, Error> {
+    if prep_draft::is_table(id) {
+        let message = format!("`{id}` is a file, not the id of a competition");
+        let help = "put it into an archive ID.zip, and name ID and the directory of the archive";
+        return Err(Error::request(message).help(help));
+    }
     if id.contains('/') || id.parse::<CompetitionId>().is_err() {
         let message = format!("`{id}` cannot be the name of a competition");
         return Err(Error::request(message).help("use letters, digits and `-`, as Kaggle does"));

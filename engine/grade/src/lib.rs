@@ -68,7 +68,7 @@ pub mod table {
 
 pub use grader::{GradeOutcome, Grader, all_columns};
 pub use refusal::{Refusal, RefusalKind, RowPolicy};
-pub use spec::draft::{MetricDraft, takes_several_columns};
+pub use spec::draft::{MetricDraft, positive_label, takes_several_columns};
 pub use spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use table::answers::AnswersError;
 pub use table::column::{CellValue, GradedColumn, Role};

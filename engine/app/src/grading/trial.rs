@@ -8,7 +8,7 @@ use prep_core::{chain, units};
 use prep_formats::pandas::{CellValue, ColumnData, Frame};
 use prep_grade::metrics::{Direction, QueryFailure};
 use prep_grade::table::submission;
-use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
+use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind, positive_label};
 use prep_spec::model::{Grade, Output, Spanned};
 use prep_spec::{Diagnostic, Diagnostics, Pipeline, SourceFile, Span, decimal_comma, joined};
 use prep_steps::{Trial, TrialError};
@@ -148,7 +148,7 @@ impl Mistake {
             true => Mistake::Misfit {
                 metric: grader.metric().definition.name,
                 cause,
-                help: help_of_misfit(refusal, answers),
+                help: help_of_misfit(grader, refusal, answers),
             },
             false => Mistake::Answers(cause),
         })
@@ -338,12 +338,12 @@ fn grade_all(
         ));
     }
     if !grader.queries().is_empty()
-        && let Some((columns, GradeOutcome::Score { rounded, .. })) =
+        && let Some((columns, rules, GradeOutcome::Score { rounded, .. })) =
             grade_with_gaps(grader, &frame, sample)
     {
         warnings.push(format!(
-            "a submission with values of {columns} only in its first row is valid, with the score {rounded}; let the rule `finite` \
-             reject empty cells before the query of the metric runs"
+            "a submission with values of {columns} only in its first row is valid, with the score {rounded}; reject empty cells \
+             before the query of the metric runs, for example with {rules}"
         ));
     }
     if is_own {
@@ -370,7 +370,7 @@ fn with_numbers(refusal: &Refusal, answers: &Frame, sample: &[u8]) -> Option<Fra
 }
 
 /// Returns the suggestion for answers that the metric rejects with `refusal`.
-fn help_of_misfit(refusal: &Refusal, answers: &Frame) -> String {
+fn help_of_misfit(grader: &Grader, refusal: &Refusal, answers: &Frame) -> String {
     let column = refusal.column.as_deref();
     let column = column.and_then(|name| answers.column(name));
     let texts = column.map(|column| (0..answers.rows).map(|row| column.text(row)));
@@ -386,6 +386,16 @@ fn help_of_misfit(refusal: &Refusal, answers: &Frame) -> String {
         return format!(
             "convert the decimal commas in the query of the answers, for example `{query}`, or choose another metric"
         );
+    }
+    let mut parameters = grader.metric().definition.parameters.iter();
+    // The error has no row, because each label is valid, but not all of them together.
+    if parameters.any(|one| one.name == "positive") && refusal.row.is_none() {
+        let labels = different.iter().copied().flatten();
+        let labels = labels.map(|label| format!("`positive: {}`", positive_label(label)));
+        let labels: Vec<String> = labels.collect();
+        if labels.len() == 2 {
+            return format!("state the positive label: {}", labels.join(" or "));
+        }
     }
     let labels = column.and_then(|column| prep_draft::label_as_boolean(&column.name, &texts));
     if let Some(query) = labels {
@@ -436,13 +446,13 @@ fn zero_columns(grader: &Grader, answers: &Frame, sample: &[u8]) -> Vec<String> 
 /// aggregates of SQL skip missing values, so the query of a metric might compute a score from this row alone.
 ///
 /// The columns that pair rows keep all their cells. If no rule names such columns, these are the columns by which the
-/// queries join. Also returns the names of the columns that lose cells. Returns `None` if there are no such columns, or
-/// if the sample submission has fewer than two rows.
+/// queries join. Also returns the names of the columns that lose cells, and rules that reject such cells. Returns `None` if
+/// there are no such columns, or if the sample submission has fewer than two rows.
 fn grade_with_gaps(
     grader: &Grader,
     answers: &Frame,
     sample: &[u8],
-) -> Option<(String, GradeOutcome)> {
+) -> Option<(String, String, GradeOutcome)> {
     let mut ids = grader.identifiers_of_rules();
     if ids.is_empty() {
         ids = grader.identifiers();
@@ -454,8 +464,14 @@ fn grade_with_gaps(
     if frame.rows < 2 || names.is_empty() {
         return None;
     }
+    let mut rules = Vec::new();
     for column in &mut frame.columns {
         if !ids.contains(&column.name.as_str()) {
+            let rule = match &column.data {
+                ColumnData::Object(_) => "text",
+                _ => "finite",
+            };
+            rules.push(format!("`{rule}: {}`", column.name));
             let cells = column.data.values().enumerate();
             let cells = cells.map(|(row, cell)| match row {
                 0 => cell,
@@ -476,8 +492,8 @@ fn grade_with_gaps(
             };
         }
     }
-    let names = joined(names.into_iter(), MAX_NAMES);
-    Some((names, grader.grade(answers, &frame)))
+    let [names, rules] = [names, rules].map(|all| joined(all.into_iter(), MAX_NAMES));
+    Some((names, rules, grader.grade(answers, &frame)))
 }
 
 /// Returns whether `score` is worse than `best` by more than [`TOLERANCE`]. If one of them is NaN, returns `true`.
@@ -572,7 +588,7 @@ mod tests {
             "{text}"
         );
         let swapped = "id,y\n1,ja\n2,nein\n";
-        for metric in ["roc_auc", "log_loss", "brier", "average_precision"] {
+        for metric in ["roc_auc", "log_loss", "brier"] {
             for (labels, sample, positive) in [
                 (labels, labels, "yes"),
                 (labels, halves, "yes"),
@@ -639,6 +655,35 @@ mod tests {
     }
 
     #[test]
+    fn a_metric_without_its_positive_label_names_the_labels() {
+        let rows = |labels: [&str; 3]| {
+            let rows = labels.iter().zip(1..);
+            let rows: String = rows.map(|(label, id)| format!("{id},{label}\n")).collect();
+            format!("id,y\n{rows}")
+        };
+        let f1 = json!({ "f1": { "column": "y", "average": "binary" } });
+        let other = json!({ "average_precision": { "columns": "y", "positive": 7 } });
+        for (metric, labels, expected) in [
+            (
+                &f1,
+                ["ja", "nein", "ja"],
+                r#"`positive: "ja"` or `positive: "nein"`"#,
+            ),
+            (&other, ["2", "3", "3"], "`positive: 2` or `positive: 3`"),
+            (&f1, ["a", "b", "c"], "choose a metric for such answers"),
+        ] {
+            let section = json!({ "rules": [{ "align": "id" }], "metric": metric });
+            let grader = Grader::parse(&section).unwrap();
+            let answers = rows(labels);
+            let files = [answers.as_str(), &answers].map(str::as_bytes);
+            match grade_all(&grader, files, None, None, true) {
+                Err(Mistake::Misfit { help, .. }) => assert!(help.contains(expected), "{help}"),
+                _ => panic!("{metric} grades {labels:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn an_f1_averaged_over_rows_warns_about_rows_without_labels() {
         let metric = json!({ "f1": { "columns": ["a", "b"], "average": "samples" } });
         let section = json!({ "rules": [{ "align": "id" }], "metric": metric });
@@ -684,9 +729,20 @@ mod tests {
             found.ok().unwrap()["warnings"].to_string()
         };
         let (by_id, align) = ("a.id = s.id", || json!({ "align": "id" }));
-        let skipped = "with values of `y` only in its first row is valid, with the score 0; let the rule `finite`";
+        let skipped = "with values of `y` only in its first row is valid, with the score 0; reject empty cells before the query of \
+                       the metric runs, for example with `finite: y`";
         let found = warnings("numeric", align(), by_id);
         assert!(found.contains(skipped), "{found}");
+        // The rule `finite` rejects all texts.
+        let query = "SELECT coalesce(avg(CAST(a.y = s.y AS BIGINT)), 0) FROM answers a JOIN submission s ON a.id = s.id";
+        let metric = json!({ "sql": query, "direction": "higher_is_better" });
+        let text = json!({ "rules": [{ "align": "id" }], "metric": metric });
+        let grader = Grader::parse(&text).unwrap();
+        let grader = grader.with_engine(Arc::new(MetricQueries));
+        let files = ["id,y\n1,a\n2,b\n3,b\n", "id,y\n1,a\n2,a\n3,a\n"].map(str::as_bytes);
+        let found =
+            grade_all(&grader, files, None, None, true).ok().unwrap()["warnings"].to_string();
+        assert!(found.contains("for example with `text: y`"), "{found}");
         assert_eq!(warnings("finite", align(), by_id), "[]");
         // A query that joins by the predictions `y` needs their cells, so the trial does not empty them.
         for pairing in [align(), json!("same_rows")] {

@@ -420,6 +420,10 @@ impl<'b> TargetTable<'b> {
             ));
         }
         notes.extend(self.target_note.clone());
+        let is_constant = |name: &&str| self.table.different(name).map(|all| all.len()) == Some(1);
+        let constant = self.target.columns().into_iter().find(is_constant);
+        let note = |name| format!("`{name}` has the same value in all rows");
+        notes.extend(constant.map(note));
         let mut columns = self.target.columns().into_iter();
         if columns.any(|name| label_lists(self.table, name).is_some()) {
             let consequence = match self.target {

@@ -287,8 +287,11 @@ fn csv<'r>(
     let mut front = Vec::new();
     let read = open()?.take(SNIFFED_BYTES).read_to_end(&mut front);
     read.map_err(|error| Some(chain(&error)))?;
-    if has_title(&front, usual) {
-        let words = "a title is above its header; remove the lines before the header";
+    let words = match front.contains(&0) {
+        true => "it contains zero bytes, as UTF-16 does; convert it to UTF-8",
+        false => "a title is above its header; remove the lines before the header",
+    };
+    if front.contains(&0) || has_title(&front, usual) {
         return Err(Some(words.to_owned()));
     }
     let mut table = csv_text(&mut open()?, usual, is_whole);

@@ -70,7 +70,8 @@ impl TemplateValues {
         self.add_if(!lines.is_empty(), name, lines.trim_end());
     }
 
-    /// Adds a metric. If the metric gave the sample submission no score, `misfit` is the reason, and `help` the suggestion.
+    /// Adds a metric. If the metric gave the sample submission no score, `misfit` is the reason. `fitting` are metrics that
+    /// fit the target.
     /// `is_whole` states whether all answers are known.
     ///
     /// # Errors
@@ -81,7 +82,7 @@ impl TemplateValues {
         name: &str,
         metric: MetricDraft,
         misfit: Option<Misfit>,
-        (help, is_whole): (&str, bool),
+        (fitting, is_whole): (&str, bool),
     ) -> Result<(), DraftError> {
         let is_final = |misfit: &Misfit| {
             let is_certain = is_whole || misfit.refusal.kind != RefusalKind::Answers;
@@ -93,7 +94,7 @@ impl TemplateValues {
                 return Err(DraftError::Misfit {
                     metric: name.to_owned(),
                     cause: misfit.refusal.to_string(),
-                    help: help.to_owned(),
+                    help: format!("metrics for this target are, for example, {fitting}"),
                 });
             }
             Some(_) => MAY_REJECT,
@@ -602,11 +603,12 @@ impl RowsWriter<'_> {
         let first = columns.first().map_or(String::new(), |first| yaml(first));
         let selected = [first.as_str(), &arguments];
         let name = wished.unwrap_or(usual);
-        let metric = MetricDraft::new(name, selected, columns)?;
-        // Some metrics compare numbers with two labels of any type.
         let cells = columns.first().and_then(|first| table.texts(first));
         let positive = cells.as_ref().and_then(|cells| PositiveLabel::of(cells));
         let positive = positive.filter(|_| is_single);
+        let label = positive.as_ref().map(|label| label.positive);
+        let metric = MetricDraft::new(name, selected, columns, label)?;
+        // Some metrics compare numbers with two labels of any type.
         let is_number = is_class && positive.is_some();
         let predicts_label = metric.predicts_larger_label;
         let is_converted = positive.as_ref().is_some_and(|label| label.is_converted);
@@ -618,14 +620,7 @@ impl RowsWriter<'_> {
         if misfit.is_some() && self::misfit(rows, &metric, true).is_none() {
             (is_class, misfit) = (true, None);
         }
-        let mut help = format!("metrics for this target are, for example, {fitting}");
-        if let (Some(label), [name], true) = (&positive, columns.as_slice(), is_number) {
-            help += &format!(
-                "; for other metrics, convert the labels to numbers in the query of the answers, for example `{}`",
-                is_label(name, label.positive)
-            );
-        }
-        values.add_metric(name, metric, misfit, (&help, table.is_whole))?;
+        values.add_metric(name, metric, misfit, (fitting, table.is_whole))?;
         // Participants understand 0 and 1 without an explanation.
         let label = positive.filter(|label| predicts_label && !is_class && label.positive != "1");
         if let (Some(label), [name]) = (label, columns.as_slice()) {
@@ -853,7 +848,7 @@ fn files_values(
     values.add_if(!is_chosen, "note", note);
     values.add_test_size(files.map_or(bundle.files.len(), |files| files.count), 0.1);
     let name = metric.unwrap_or("accuracy");
-    let draft = MetricDraft::new(name, ["label"; 2], &["label".to_owned()])?;
+    let draft = MetricDraft::new(name, ["label"; 2], &["label".to_owned()], None)?;
     let paths = files
         .filter(|_| label == "folder")
         .map(|files| files.paths.iter());
@@ -869,8 +864,7 @@ fn files_values(
     };
     let misfit = metric.and_then(|_| trial::misfit(&draft, "path", &[labels], false));
     let (_, fitting) = CLASS_METRICS.split_once(": ").unwrap_or_default();
-    let help = format!("metrics for this target are, for example, {fitting}");
-    values.add_metric(name, draft, misfit, (&help, true))?;
+    values.add_metric(name, draft, misfit, (fitting, true))?;
     let others = fitting.split_once(", ").map_or("", |(_, others)| others);
     values.add_if(metric.is_none(), "other_metrics", others);
     values.add_if(!is_chosen, "no_table", "");

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use prep_contents::{DecodingLimits, Resources};
-use prep_draft::{BundleContent, DraftChoices, draft};
+use prep_draft::{BundleContent, DraftChoices, DraftError, draft};
 use prep_formats::zip::{ZipDirectory, ZipMethod, ZipWriter};
 
 const ROWS: usize = 120;
@@ -54,9 +54,13 @@ fn table(columns: &str, delimiter: char) -> String {
 
 /// Returns the draft of a bundle with one table: its text, and its notes.
 fn drafted(table: &str) -> (String, String) {
+    try_draft(table.as_bytes(), &DraftChoices::default()).unwrap()
+}
+
+fn try_draft(table: &[u8], choices: &DraftChoices) -> Result<(String, String), DraftError> {
     let mut writer = ZipWriter::new(Vec::new());
     writer
-        .add_file("daten.csv", ZipMethod::Stored, table.as_bytes())
+        .add_file("daten.csv", ZipMethod::Stored, table)
         .unwrap();
     let bundle = writer.finish().unwrap();
     let (bytes, limits) = (bundle.len() as u64, DecodingLimits::default());
@@ -65,8 +69,8 @@ fn drafted(table: &str) -> (String, String) {
     let temp = temp.path();
     let resources = Resources { limits, temp };
     let content = BundleContent::read(&bundle, bytes, &listing.entries(), &resources);
-    let draft = draft("case", content, &DraftChoices::default()).unwrap();
-    (draft.text, draft.notes.join("\n"))
+    let draft = draft("case", content, choices)?;
+    Ok((draft.text, draft.notes.join("\n")))
 }
 
 #[test]
@@ -248,4 +252,64 @@ fn few_test_rows_are_noted() {
     let (text, notes) = drafted(&table("id=#; x=%90; label=a|b", ','));
     let note = "the test part has only about 12 rows";
     assert!(text.contains(note) && notes.contains(note), "{text}{notes}");
+}
+
+/// As in scikit-learn, the default of `f1` for two labels is the score of the positive one.
+#[test]
+fn a_metric_of_one_of_two_labels_names_it() {
+    for (metric, labels, expected) in [
+        (
+            "f1",
+            "ja|nein|nein",
+            "f1: { average: binary, column: label, positive: \"ja\" }",
+        ),
+        ("f1", "0|1", "f1: { average: binary, column: label }"),
+        (
+            "f1",
+            "red|green|blue",
+            "f1: { average: micro, column: label }",
+        ),
+        (
+            "average_precision",
+            "ja|nein",
+            "average_precision: { columns: label, positive: \"ja\" }",
+        ),
+        (
+            "average_precision",
+            "2|3",
+            "average_precision: { columns: label, positive: 3 }",
+        ),
+        ("average_precision", "0|1", "average_precision: label"),
+        ("roc_auc", "2|3", "roc_auc: label"),
+    ] {
+        let table = table(&format!("id=#; x=%99; label={labels}"), ',');
+        let choices = DraftChoices {
+            metric: Some(metric.to_owned()),
+            ..DraftChoices::default()
+        };
+        let (text, _) = try_draft(table.as_bytes(), &choices).unwrap();
+        assert!(
+            text.contains(&format!("metric: {{ {expected} }}")),
+            "{text}"
+        );
+        assert!(text.contains("It loads and runs."), "{text}");
+    }
+}
+
+#[test]
+fn a_table_without_different_labels_is_noted() {
+    let (_, notes) = drafted(&table("id=#; x=%99; label=ja", ','));
+    assert!(
+        notes.contains("`label` has the same value in all rows"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn utf_16_is_named() {
+    let table = table("id=#; x=%99; y=0|1", ',');
+    let units = std::iter::once(0xfeff).chain(table.encode_utf16());
+    let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    let error = try_draft(&bytes, &DraftChoices::default()).unwrap_err();
+    assert!(error.help().unwrap().contains("UTF-16"), "{error}");
 }

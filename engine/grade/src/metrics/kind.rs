@@ -244,10 +244,10 @@ fn add_columns(
 
 pub(super) const COLUMN: SectionKey = column("column", "The column of labels.");
 
-pub(super) const LABELS: SectionKey =
+pub(crate) const LABELS: SectionKey =
     optional("labels_as", KeyType::Choice(LABELS_AS), "See `accuracy`.");
 
-pub(super) const POSITIVE: SectionKey = optional(
+pub(crate) const POSITIVE: SectionKey = optional(
     "positive",
     KeyType::Label,
     "The label of positive rows; default 1. If the answers have two labels, `positive` must be one of them.",

@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 use crate::Grader;
 use crate::metrics::ALL;
+use crate::metrics::kind::POSITIVE;
 use crate::spec::kinds::{GradeSpecErrors, example};
+
+/// The choice of a metric that evaluates one of two labels.
+const BINARY: &str = "binary";
 
 /// The parameters of a metric in a new pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +32,21 @@ pub fn takes_several_columns(metric: &str) -> bool {
     definition.is_some_and(|one| one.parameters.iter().any(is_selection))
 }
 
+/// Returns a label of answers as the value of the key `positive`. Metrics read booleans as 0 and 1.
+pub fn positive_label(cell: &str) -> Value {
+    match cell.trim_end_matches(".0").parse::<i64>() {
+        Ok(number) => json!(number),
+        Err(_) if cell.eq_ignore_ascii_case("true") => json!(1),
+        Err(_) => json!(cell),
+    }
+}
+
 impl MetricDraft {
     /// Writes the required parameters of the metric `name` for the given columns. `first` and `all` are YAML: `first`
     /// is the first column, and `all` selects all columns.
+    ///
+    /// If the only column has two labels, `positive` is one of them. A metric of one of two labels then evaluates this label.
+    /// Other metrics ignore it.
     ///
     /// # Errors
     /// Fails if there is no such metric, or if no example can fit one of its required parameters.
@@ -38,6 +54,7 @@ impl MetricDraft {
         name: &str,
         [first, all]: [&str; 2],
         columns: &[String],
+        positive: Option<&str>,
     ) -> Result<MetricDraft, GradeSpecErrors> {
         let mut definitions = ALL.iter().map(|kind| &kind.definition);
         let definition = definitions.find(|one| one.name == name);
@@ -56,9 +73,15 @@ impl MetricDraft {
                 .filter(|one| ["column", "columns"].contains(&one.name));
             written.extend(selecting.min_by_key(|one| one.name != wanted));
         }
-        let value = |one: &SectionKey| match one.value {
-            KeyType::Column => first.to_owned(),
-            KeyType::Selection => all.to_owned(),
+        let positive = positive.map(|cell| positive_label(cell).to_string());
+        if positive.as_ref().is_some_and(|label| label != "1") {
+            written.extend(parameters.iter().filter(|one| one.name == POSITIVE.name));
+        }
+        let value = |one: &SectionKey| match (&one.value, &positive) {
+            (KeyType::Column, _) => first.to_owned(),
+            (KeyType::Selection, _) => all.to_owned(),
+            (KeyType::Choice(words), Some(_)) if words.contains(&BINARY) => BINARY.to_owned(),
+            (KeyType::Label, Some(label)) => label.clone(),
             _ => example(one),
         };
         let parts: Vec<String> = written
@@ -81,7 +104,7 @@ impl MetricDraft {
                 KeyType::Column => json!(columns.first()),
                 KeyType::Selection => json!(columns),
                 KeyType::Strings => json!(["a", "b"]),
-                _ => serde_json::from_str(&example(one)).unwrap_or_else(|_| json!(example(one))),
+                _ => serde_json::from_str(&value(one)).unwrap_or_else(|_| json!(value(one))),
             };
             (one.name.to_owned(), value)
         });
