@@ -305,6 +305,8 @@ fn runs_that_were_not_graded_have_a_warning() {
     sandbox.write(&path, "id,docked\n1,1\n");
     sandbox.write("ids.txt", Harbour::ID);
     let grade = ["grade", "runs/g", "-o", "rep"];
+    let ungraded = sandbox.prep(&["summarize", "runs"]).code(4);
+    ungraded.stderr_has(&["grade them first: `prep grade runs -o DIR`"]);
     sandbox.prep(&grade).code(4);
     let summarize = ["summarize", "rep", "--ids-from", "ids.txt", "--pad-missing"];
     let warning = "1 run was not graded: competition `harbour` is not prepared";

@@ -286,7 +286,9 @@ fn reports_at(path: &Path) -> Result<Vec<PathBuf>, CliError> {
         )));
     }
     if path.exists() {
-        return prep_experiments::reports_at(path).map_err(CliError::of_experiments);
+        let found = prep_experiments::reports_at(path).map_err(CliError::of_experiments);
+        let help = format!("if it contains runs, grade them first: `prep grade {shown} -o DIR`");
+        return found.map_err(|error| error.help(help));
     }
     let matching = matching(path);
     if !matching.is_empty() {

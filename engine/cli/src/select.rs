@@ -205,6 +205,13 @@ pub fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
     Ok(distinct(ids))
 }
 
+/// Returns the file and the line of an id in a list that [`read_list`] has read.
+pub fn place_in_list(path: &Path, id: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().position(|line| plain(line.trim()) == id)?;
+    Some(format!("{}:{}", path.display(), line + 1))
+}
+
 /// The part of the selection that this process handles.
 #[derive(Debug, Default, Clone, Args)]
 pub struct UnitArg {

@@ -1,13 +1,15 @@
 //! Grades submissions by the rules and the metric of a pipeline.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::sync::Arc;
 
+use prep_failure::QuotedValue;
 use prep_formats::pandas::{CellValue, FileContent, Frame};
 use prep_spec::{model::Query, nearest};
 use serde_json::Value;
 
+use crate::metrics::kind::LABELS;
 use crate::metrics::{Direction, MetricKind, QueryEngine};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::rules::required_rows;
@@ -269,6 +271,34 @@ impl Grader {
     pub fn true_columns(&self, answers: Option<&[String]>) -> Vec<String> {
         let truth = self.spec.metric.truth.iter();
         truth.flat_map(|columns| columns.names(answers)).collect()
+    }
+
+    /// Returns a warning if a label of the submission differs only in case and spaces from a label of the answers. Other
+    /// unknown labels may be those of rare classes. Does not read the submission if the metric does not compare labels.
+    pub fn misspelled_label(
+        &self,
+        answers: &Frame,
+        read: impl FnOnce() -> Option<Frame>,
+    ) -> Option<String> {
+        let mut parameters = self.metric().definition.parameters.iter();
+        parameters.find(|one| one.name == LABELS.name)?;
+        let submission = &read()?;
+        let plain = |label: &str| label.trim().to_lowercase();
+        self.true_columns(None).into_iter().find_map(|name| {
+            let labels = |table: &Frame| {
+                let column = table.column(&name);
+                let cells = column.map(|column| (0..table.rows).filter_map(|row| column.text(row)));
+                cells.into_iter().flatten().collect::<BTreeSet<_>>()
+            };
+            let (known, found) = (labels(answers), labels(submission));
+            let near = |label: &str| known.iter().find(|one| plain(one) == plain(label));
+            let mut unknown = found.difference(&known);
+            let (label, near) = unknown.find_map(|label| Some((label, near(label)?)))?;
+            let (label, near) = (QuotedValue(label), QuotedValue(near));
+            Some(format!(
+                "the submission has the label {label} in the column `{name}`, but the answers have {near}"
+            ))
+        })
     }
 
     /// Returns the columns by which rows of the answers are paired with rows of the submission. Rules pair rows, and so
@@ -534,6 +564,31 @@ mod tests {
                 expected,
                 "{query}"
             );
+        }
+    }
+
+    #[test]
+    fn labels_that_are_probably_misspelled_are_found() {
+        let accuracy = json!({ "accuracy": "y" });
+        let answers = "id,y\n1,ja\n2,nein\n";
+        for (metric, submission, expected) in [
+            (&accuracy, "id,y\n1,Ja\n2,nein\n", Some("\"Ja\"")),
+            (&accuracy, "id,y\n1,nein \n2,ja\n", Some("\"nein \"")),
+            // The label may be that of a rare class.
+            (&accuracy, "id,y\n1,ja\n2,vielleicht\n", None),
+            (&accuracy, "id,y\n1,1\n2,0\n", None),
+        ] {
+            let grader = Grader::parse(&json!({ "metric": metric })).unwrap();
+            let [known, found] =
+                [answers, submission].map(|text| grader.read_answers(text.as_bytes()).unwrap());
+            let warning = grader.misspelled_label(&known, || Some(found));
+            match expected {
+                Some(label) => assert!(
+                    warning.is_some_and(|text| text.contains(label)),
+                    "{submission}"
+                ),
+                None => assert_eq!(warning, None, "{submission}"),
+            }
         }
     }
 

@@ -378,6 +378,15 @@ impl Grading {
         Ok(frame.is_some_and(|frame| has_equal_cells(&frame, &self.answers)))
     }
 
+    /// Returns a warning if a short CSV has a label that is probably misspelled, because no row of the answers has it. Such a
+    /// submission is valid, but its score is low.
+    pub fn misspelled_label(&self, path: &Path) -> Option<String> {
+        self.grader.misspelled_label(&self.answers, || {
+            let submission = Submission::open(path).ok().filter(|one| !one.is_long())?;
+            prep_grade::table::submission::parse(&submission.bytes().ok()?).ok()
+        })
+    }
+
     fn report_of(
         &self,
         name: &str,

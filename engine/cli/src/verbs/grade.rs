@@ -272,6 +272,8 @@ fn grade_one(
     for warning in grader.warnings() {
         session.printer.warning(warning);
     }
+    let misspelled = grader.misspelled_label(submission);
+    session.printer.warnings(misspelled.as_slice());
     grading::remarks(&session.printer, &[&report]);
     if let Some(path) = &args.reward {
         let text = grading::reward(&report, grader.reward(&report));

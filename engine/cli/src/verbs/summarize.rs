@@ -280,8 +280,11 @@ impl SummarizeArgs {
             return Ok(());
         };
         let names = unknown.iter().map(|id| format!("`{id}`"));
+        let mut paths = self.ids_from.iter();
+        let place = paths.find_map(|path| select::place_in_list(path, first));
         let error = CliError::usage(format!(
-            "there is no competition {}",
+            "{}there is no competition {}",
+            place.map_or(String::new(), |place| format!("{place}: ")),
             joined(names, MAX_NAMES)
         ));
         Err(error.suggest(prep_spec::nearest(first, known)))

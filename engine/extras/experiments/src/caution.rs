@@ -73,7 +73,7 @@ impl Experiment {
                 .map(|ids| format!("submissions of these competitions are identical to the answers: {ids}")),
             listed(&reasons).map(|reasons| {
                 let were = were(self.ungraded_runs.len());
-                format!("{were} not graded: {reasons}; grade the runs again, and pass only the new report")
+                format!("{were} not graded: {reasons}; correct this, grade the runs again, and pass only the new report")
             }),
             repeated,
             // Other competitions than the benchmark's have no published scores with which to compare.
