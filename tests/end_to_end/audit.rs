@@ -426,7 +426,7 @@ fn a_truncated_bundle_is_named() {
     let whole = Harbour::bundle(&Harbour::table());
     let path = sandbox.write("data/harbour/harbour.zip", &whole[..whole.len() / 2]);
     let path = path.display();
-    let message = format!("`{path}`: the zip archive is truncated");
+    let message = format!("{path}: the zip archive is truncated");
     sandbox
         .prep(&["run", Harbour::ID])
         .code(4)

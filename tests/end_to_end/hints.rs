@@ -888,3 +888,69 @@ fn equal_errors_of_many_competitions_are_short() {
     ]);
     assert!(ended.stderr.lines().count() < 10, "{}", ended.stderr);
 }
+
+/// A plan reports a missing bundle with the error and the exit code of the run.
+#[test]
+fn plan_and_run_report_the_same_missing_bundle() {
+    let sandbox = Sandbox::new();
+    for id in [Harbour::ID, "quay"] {
+        sandbox.pipeline(id, Harbour::PIPELINE);
+    }
+    let errors = |verb: &str, ids: &[&str]| {
+        let options = [&[verb, "--source", "source"], ids].concat();
+        let ended = sandbox.prep(&options).code(4);
+        let error = ended.stderr.find("error: ").expect("an error");
+        ended.stderr[error..].to_owned()
+    };
+    let same = |ids: &[&str]| {
+        let (plan, run) = (errors("plan", ids), errors("run", ids));
+        assert_eq!(plan, run);
+        plan
+    };
+    let ids = [Harbour::ID, "quay"];
+    assert!(same(&ids[..1]).contains("looked for source/harbour.zip, source/harbour/harbour.zip"));
+    assert!(same(&ids).contains("2 bundles cannot be downloaded: no Kaggle credentials"));
+    for (file, remedy) in [
+        (
+            "source/Harbor.zip",
+            "if source/Harbor.zip is the bundle, rename it to harbour.zip",
+        ),
+        (
+            "source/harbour/train.csv",
+            "source/harbour is a directory, but a bundle is one file",
+        ),
+    ] {
+        sandbox.write(file, "");
+        let error = same(&ids[..1]);
+        assert!(error.contains(remedy), "{error}");
+    }
+    let plan = sandbox.prep(&["plan", Harbour::ID, "--json"]).code(4);
+    let error = &plan.competition()["download"]["error"];
+    assert_eq!(error["message"], "no Kaggle credentials");
+    // The user requested that nothing is downloaded.
+    sandbox
+        .prep(&["plan", Harbour::ID, "--no-download"])
+        .code(0);
+}
+
+/// Without a published checksum, only the archive itself shows that it is truncated.
+#[test]
+fn a_truncated_bundle_stays_unusable_after_a_failed_run() {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let bundle = Harbour::bundle(&Harbour::table());
+    sandbox.bundle(Harbour::ID, &bundle[..bundle.len() / 2]);
+    let plan = || {
+        let ended = sandbox.prep(&["plan", Harbour::ID, "--source", "source"]);
+        ended.code(4).stdout_has(&["the bundle cannot be used: "]);
+    };
+    plan();
+    let ended = sandbox.run(Harbour::ID).code(4);
+    let failure = &ended.competition()["failures"][0];
+    assert_eq!(failure["step"], "bundle", "{failure}");
+    assert_eq!(
+        failure["help"], "delete the file, and download it again",
+        "{failure}"
+    );
+    plan();
+}

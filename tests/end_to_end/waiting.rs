@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
@@ -93,9 +94,12 @@ fn ctrl_c_ends_the_wait_for_garbage_collection() {
 fn ctrl_c_ends_the_reading_of_a_bundle() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
-    // Hashing this file takes half a minute.
+    // Hashing this file takes half a minute. An archive may begin with other data.
     let bundle = File::create(sandbox.source().join("harbour.zip")).expect("a bundle");
-    bundle.set_len(64 << 30).expect("a sparse file");
+    let archive = Harbour::bundle(&Harbour::table());
+    bundle
+        .write_all_at(&archive, 64 << 30)
+        .expect("a sparse file");
     let ended = interrupt(&sandbox, || sleep(Duration::from_secs(1)));
     ended.code(130).stderr_has(&["stopped"]);
 }

@@ -37,7 +37,7 @@ fn files_that_are_not_zip_archives_are_errors() {
     let cut = &whole[..whole.len() - 30];
     let half = &whole[..whole.len() / 2];
     for (bundle, parts) in [
-        (&b""[..], &["unpack", "expected a zip archive"][..]),
+        (&b""[..], &["bundle", "expected a zip archive"][..]),
         (b"id,tons\n1,2\n", &["expected a zip archive"]),
         (
             b"<!DOCTYPE html><html><title>Log in</title></html>",

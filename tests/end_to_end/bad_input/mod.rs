@@ -84,7 +84,7 @@ fn bad_bundle_does_not_stop_other_competitions() {
     let report = sandbox
         .run_all(&["marina", Harbour::ID])
         .code(4)
-        .stderr_has(&["marina/unpack"])
+        .stderr_has(&["marina/bundle"])
         .json();
     assert_eq!(report["competitions"][0]["state"], "failed", "{report}");
     assert_eq!(report["competitions"][1]["state"], "prepared", "{report}");

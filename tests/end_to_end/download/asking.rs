@@ -101,7 +101,7 @@ fn plan_reports_obstacles() {
     let world = World::new(vec![refused], Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let plan = ["plan", "-c", Harbour::ID];
-    let shown = world.prep(&plan).code(0);
+    let shown = world.prep(&plan).code(4);
     shown.stdout_has(&["the bundle is missing: the rules of harbour are not accepted"]);
 }
 

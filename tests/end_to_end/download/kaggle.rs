@@ -436,7 +436,7 @@ fn plan_shows_sizes_without_accepted_rules() {
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let plan = world
         .prep(&["plan", "-c", Harbour::ID, "--json"])
-        .code(0)
+        .code(4)
         .json();
     let download = &plan["competitions"][0]["download"];
     assert_eq!(download["bytes"], 1200, "{download}");

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use prep_core::{Action, Cancel, Failure, Reason, Remedy, chain, units};
+use prep_core::{Action, Cancel, Failure, NodeError, Reason, Remedy, chain, units};
 use prep_fetch::{FetchError, Network};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::prepared;
 use crate::reasons::StatedReason;
 use crate::stages::load::{Competition, FurtherSource};
-use crate::stages::resolve::Plan;
+use crate::stages::resolve::{Plan, require_credentials};
 use crate::task::Task;
 use crate::writable::require_writable;
 
@@ -42,7 +42,7 @@ impl MissingInput<'_> {
 }
 
 /// The size of a download of a bundle, or of the file of a further source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Download {
     /// Bytes of the entire file.
     pub bytes: Option<u64>,
@@ -53,6 +53,9 @@ pub struct Download {
     /// The reason why the file cannot be downloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<StatedReason>,
+    /// The kind of the error, if a run must fail because of it.
+    #[serde(skip)]
+    pub failure: Option<Failure>,
 }
 
 impl Download {
@@ -92,6 +95,36 @@ impl Plan {
             }
         }
         missing
+    }
+
+    /// Returns the errors with which a run ends because bundles or sources are missing, and because they can certainly not
+    /// be downloaded. Returns no errors if nothing is downloaded on request.
+    ///
+    /// # Errors
+    /// Returns an error if the cache cannot be read.
+    pub fn obstacles(&self, task: &Task) -> Result<Vec<Error>, Error> {
+        if !task.options.download {
+            return Ok(Vec::new());
+        }
+        let context = Plan::preview_context(task)?;
+        if let Err(error) = require_credentials(task, self, &context.store) {
+            return Ok(vec![error]);
+        }
+        let missing = self.resolution.work.iter();
+        let missing = missing.filter(|(_, reason)| **reason == Reason::Missing);
+        let errors = missing.filter_map(|(id, _)| {
+            let node = self.all.graph.node(*id);
+            let Action::Source(source) = &node.action else {
+                return None;
+            };
+            let error = NodeError {
+                competition: node.competition.clone(),
+                step: node.name.clone(),
+                cause: source.obstacle(&context)?,
+            };
+            Some(error.into())
+        });
+        Ok(errors.collect())
     }
 
     /// Returns whether the steps to run of the competition `id` include a source, such as the bundle, whose file or
@@ -153,6 +186,7 @@ impl Plan {
                 Some(Ok(network)) if !is_limited.load(Ordering::Relaxed) => {
                     listed_size(input, network, &is_limited)
                 }
+                Some(Err(error)) if task.options.download => published(input, Some(error)),
                 _ => published(input, None),
             },
             Some(source) => match (&network, source.remote()) {
@@ -161,8 +195,7 @@ impl Plan {
                         Ok(bytes) => Download {
                             bytes: Some(bytes),
                             partial_bytes: Some(bytes),
-                            estimated: false,
-                            error: None,
+                            ..Download::default()
                         },
                         Err(error) => published(input, Some(&error)),
                     }
@@ -300,11 +333,18 @@ fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicB
         Ok(remote) => Download {
             bytes: Some(remote.bytes),
             partial_bytes: Some(competition.members.bytes(&remote.entries)),
-            estimated: false,
-            error: None,
+            ..Download::default()
         },
         Err(error) => {
             let mut download = published(input, Some(&error));
+            let is_final = matches!(
+                error,
+                FetchError::RulesNotAccepted { .. }
+                    | FetchError::Forbidden { .. }
+                    | FetchError::MayNotParticipate { .. }
+                    | FetchError::NoSuchCompetition { .. }
+            );
+            download.failure = is_final.then(|| error.failure());
             match error {
                 FetchError::Quota { .. } => is_limited.store(true, Ordering::Relaxed),
                 FetchError::RulesNotAccepted { .. }
@@ -329,6 +369,7 @@ fn published(input: &MissingInput<'_>, error: Option<&FetchError>) -> Download {
         partial_bytes: input.source.and_then(|source| source.published_bytes),
         estimated: true,
         error: error.map(|error| StatedReason::new(error.failure().name(), chain(error))),
+        failure: None,
     }
 }
 

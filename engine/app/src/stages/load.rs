@@ -143,7 +143,10 @@ impl Competition {
     pub(super) fn bundle_bytes(&self) -> Option<u64> {
         let file = self.bundle.as_ref().and_then(|path| path.metadata().ok());
         let file = file.filter(std::fs::Metadata::is_file);
-        file.map(|file| file.len()).or_else(|| self.entry.size())
+        let borrowed = || self.borrowed.as_ref().map(|bundle| bundle.bytes);
+        file.map(|file| file.len())
+            .or_else(borrowed)
+            .or_else(|| self.entry.size())
     }
 
     /// Loads the pipeline of a catalog entry. The stage `assemble` finds the bundle and the other sources later.

@@ -59,11 +59,16 @@ impl Plan {
     /// Returns an error if a competition does not exist, or if the directory of bundles, `prep.lock` or the cache cannot be
     /// read. Errors of single competitions are in the result.
     pub fn preview(task: &Task, ids: &[String]) -> Result<Plan, Error> {
-        let store = task
-            .settings
-            .with_remote_tier(Store::open_or_empty(&task.settings.store_dir)?);
-        let context = Context::new(store, task.settings.limits(), Cancel::default());
+        let context = Plan::preview_context(task)?;
         Plan::create(task, ids, &prep_sql::Session::planner(), &context)
+    }
+
+    /// Returns a context that writes nothing. A missing cache is not created.
+    pub(crate) fn preview_context(task: &Task) -> Result<Context, Error> {
+        let store = Store::open_or_empty(&task.settings.store_dir)?;
+        let store = task.settings.with_remote_tier(store);
+        let limits = task.settings.limits();
+        Ok(Context::new(store, limits, Cancel::default()))
     }
 
     /// Creates the plan of a task. `engine` checks the queries, and `context` has the cache. If the task requests it,

@@ -53,6 +53,7 @@ struct PlannedSource {
 pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliError> {
     let mut plan = Plan::preview(task, ids)?;
     let mut downloads = plan.downloads(task);
+    let denied: Vec<_> = downloads.values().filter_map(|one| one.failure).collect();
     let peak = plan.peak(task, |input| {
         downloads
             .get(&input.key())?
@@ -120,13 +121,14 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
             printer.message(format!("disk at the peak: {}", peak.text()));
         }
     }
-    for (_, error) in &plan.refused {
-        printer.error(&error.clone().into());
-    }
-    let refused = plan.refused.into_iter();
-    let refused = refused.map(|(_, error)| CliError::from(error).exit);
+    let obstacles = plan.obstacles(task)?;
+    let refused = plan.refused.into_iter().map(|(_, error)| error);
+    let errors: Vec<CliError> = refused.chain(obstacles).map(CliError::from).collect();
+    errors.iter().for_each(|error| printer.error(error));
+    let failures = plan.rejected.into_iter().chain(denied);
+    let failures = failures.map(Exit::from_failure);
     Ok(Exit::combine(
-        refused.chain(plan.rejected.into_iter().map(Exit::from_failure)),
+        errors.iter().map(|error| error.exit).chain(failures),
     ))
 }
 
@@ -415,6 +417,7 @@ mod tests {
             partial_bytes,
             estimated: partial_bytes.is_none(),
             error: error.map(|error| reasons::StatedReason::new("away", error)),
+            failure: None,
         };
         for (download, expected) in [
             (

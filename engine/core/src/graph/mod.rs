@@ -270,6 +270,11 @@ pub trait Source: Send + Sync {
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source. Fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
+    /// Returns the error with which [`run`](Self::run) fails if the source is [`SourceState::Missing`], and if this error is
+    /// certain without reading a file or sending a request.
+    fn obstacle(&self, _context: &Context) -> Option<StepError> {
+        None
+    }
     /// Returns the path of the content, for steps that read it in place. `None` if the content is not on this machine.
     fn location(&self) -> Option<PathBuf>;
 }

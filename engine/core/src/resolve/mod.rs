@@ -99,9 +99,11 @@ pub enum ResolveError {
 pub struct NodeError {
     /// The competition of the node.
     pub competition: String,
-    step: String,
+    /// The name of the node.
+    pub step: String,
+    /// The cause.
     #[source]
-    cause: StepError,
+    pub cause: StepError,
 }
 
 impl NodeError {

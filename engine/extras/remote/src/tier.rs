@@ -358,6 +358,11 @@ impl Source for MirroredSource {
         Ok(value)
     }
 
+    fn obstacle(&self, context: &Context) -> Option<StepError> {
+        let error = self.inner.obstacle(context)?;
+        Some(self.explain(error))
+    }
+
     fn location(&self) -> Option<PathBuf> {
         self.inner.location()
     }

@@ -150,11 +150,8 @@ impl Source for LocalDirectory {
     }
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
-        if !self.path.is_dir() {
-            return Err(StepError::input(DirectoryError::Missing {
-                name: self.name.clone(),
-                path: self.path.clone(),
-            }));
+        if let Some(error) = self.obstacle(context) {
+            return Err(error);
         }
         let files = self.files()?;
         let total = files.values().map(|(_, bytes)| bytes).sum();
@@ -173,6 +170,14 @@ impl Source for LocalDirectory {
             value.files.insert(name, DirectoryFile { digest, bytes });
         }
         Ok(value.into_value())
+    }
+
+    fn obstacle(&self, _context: &Context) -> Option<StepError> {
+        let missing = || DirectoryError::Missing {
+            name: self.name.clone(),
+            path: self.path.clone(),
+        };
+        (!self.path.is_dir()).then(|| StepError::input(missing()))
     }
 
     fn location(&self) -> Option<PathBuf> {

@@ -160,6 +160,10 @@ impl Source for KaggleBundle {
         self.local.run(context)
     }
 
+    fn obstacle(&self, context: &Context) -> Option<StepError> {
+        self.network(context).err()
+    }
+
     fn location(&self) -> Option<PathBuf> {
         self.local.path().map(Path::to_path_buf)
     }

@@ -5,6 +5,7 @@
 //! this record to [`LocalBundle::with_content`]. Results that were computed from this content then remain valid. Only a
 //! step that needs the bytes of the bundle fails.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -167,6 +168,14 @@ fn has_own_files(directory: &Path) -> bool {
     })
 }
 
+/// Returns whether two names differ only in case, or in a few characters. The ids of different competitions differ more.
+fn is_similar(one: &str, other: &str) -> bool {
+    let distance = strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase());
+    distance <= MAX_TYPING_ERRORS.min(one.len() / 4)
+}
+
+const MAX_TYPING_ERRORS: usize = 2;
+
 fn list(paths: &[PathBuf]) -> String {
     paths
         .iter()
@@ -239,21 +248,33 @@ impl LocalBundle {
 
     /// Returns the reason why the file cannot be used: it cannot be read, or it has the name of a zip archive, but is none or
     /// is truncated.
-    fn obstacle(&self, path: &Path) -> Option<StepError> {
+    fn obstacle_at(&self, path: &Path) -> Option<StepError> {
         let read = File::open(path).and_then(|file| file.read_at(&mut [0], 0));
-        let cause = match read {
-            Err(cause) => return Some(FetchError::io("read", path, cause).into()),
-            Ok(_) if is_archive(path) => archive_error(path)?,
-            Ok(_) => return None,
+        match read {
+            Err(cause) => Some(FetchError::io("read", path, cause).into()),
+            Ok(_) => self.damage(path),
+        }
+    }
+
+    /// Returns an error if the file has the name of a zip archive, but is none or is truncated.
+    fn damage(&self, path: &Path) -> Option<StepError> {
+        let cause = is_archive(path).then(|| archive_error(path)).flatten()?;
+        let is_page = matches!(&cause, ZipError::NotAZip { found, .. } if *found == FileType::Html);
+        let remedy = match is_page && self.what.owner == KAGGLE {
+            true => {
+                "accept the competition's rules on Kaggle and check the credentials, then delete the file, and download it again"
+            }
+            false => "delete the file, and download it again",
         };
         let failure = match self.sums.is_some() {
             true => Failure::Check,
             false => Failure::Input,
         };
         let path = path.to_path_buf();
+        let error = BundleError::NotAnArchive { path, cause };
         Some(StepError::new(
             failure,
-            BundleError::NotAnArchive { path, cause },
+            WithRemedy::new(error, remedy.into()),
         ))
     }
 
@@ -288,12 +309,13 @@ impl LocalBundle {
         self.absence(cause, has_results.then_some(Remedy::UseCachedResults))
     }
 
-    /// Returns the error for a file that was not found. Suggests these remedies: to pack an unpacked bundle, the remedy
-    /// of `cause`, to provide the file, and `further`.
+    /// Returns the error for a file that was not found. Suggests these remedies: to pack an unpacked bundle, to rename a
+    /// file with a similar name, the remedy of `cause`, to provide the file, and `further`.
     fn absence(&self, cause: FetchError, further: Option<Remedy>) -> StepError {
         let failure = cause.failure();
         let remedies = [
             self.pack(),
+            self.rename(),
             cause.remedy(),
             Some(self.what.remedy.clone()),
             further,
@@ -320,6 +342,27 @@ impl LocalBundle {
             true => Remedy::InOrder(vec![pack, Remedy::AcceptBundle]),
             false => pack,
         })
+    }
+
+    /// Suggests to rename a zip archive whose name is similar to that of the bundle, if a directory of the user has one.
+    fn rename(&self) -> Option<Remedy> {
+        let stem = bundle_stem(&self.name);
+        let is_near = |path: &PathBuf| {
+            let suffix = path.extension().unwrap_or_default();
+            let name = path.file_stem().and_then(OsStr::to_str);
+            suffix.eq_ignore_ascii_case("zip") && name.is_some_and(|name| is_similar(stem, name))
+        };
+        let directories = self
+            .unpacked
+            .iter()
+            .flat_map(|own| [own.parent(), Some(own)]);
+        let entries = directories.flatten().filter_map(|one| one.read_dir().ok());
+        let files = entries.flatten().flatten().map(|entry| entry.path());
+        let near = files.filter(is_near).min()?;
+        Some(Remedy::Words(format!(
+            "if {} is the bundle, rename it to {stem}.zip",
+            near.display()
+        )))
     }
 
     /// Records in the cache that the file at `path` has the content of `record`. Returns the value of the source.
@@ -379,20 +422,8 @@ impl LocalBundle {
             if let Some(expected) = expected
                 && !expected.eq_ignore_ascii_case(found)
             {
-                if is_archive(path)
-                    && let Some(cause) = archive_error(path)
-                {
-                    let is_page = matches!(&cause, ZipError::NotAZip { found, .. } if *found == FileType::Html);
-                    let remedy = match is_page && self.what.owner == KAGGLE {
-                        true => {
-                            "accept the competition's rules on Kaggle and check the credentials, then delete the file, and download it again"
-                        }
-                        false => "delete the file, and download it again",
-                    };
-                    let path = path.to_path_buf();
-                    let error = BundleError::NotAnArchive { path, cause };
-                    let error = WithRemedy::new(error, remedy.into());
-                    return Err(StepError::new(Failure::Check, error));
+                if let Some(error) = self.damage(path) {
+                    return Err(error);
                 }
                 let error = BundleError::WrongChecksum {
                     path: path.to_path_buf(),
@@ -432,7 +463,7 @@ impl Source for LocalBundle {
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         let Some(record) = context.store.source(path)? else {
             return Ok(self
-                .obstacle(path)
+                .obstacle_at(path)
                 .map_or(SourceState::Unread { bytes }, rejected));
         };
         match self.check(path, &record.content()) {
@@ -460,10 +491,17 @@ impl Source for LocalBundle {
             let remedy = Remedy::Words(download).or(self.what.remedy.clone());
             return Err(StepError::input(WithRemedy::new(error, remedy)));
         };
+        let store = &context.store;
+        // Without a checksum, the record of a damaged bundle would not show the damage.
+        if !self.sums.is_some()
+            && store.source(path)?.is_none()
+            && let Some(error) = self.obstacle_at(path)
+        {
+            return Err(error);
+        }
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         context.progress.set_total_bytes(bytes);
         let progress = |bytes| context.count_read(bytes);
-        let store = &context.store;
         let mut record = match store.source(path)? {
             // The download has already recorded the digests.
             Some(record) if self.sums.md5.is_none() || record.md5.is_some() => record,

@@ -209,6 +209,10 @@ impl Source for PartOfBundle {
         self.local.run(context)
     }
 
+    fn obstacle(&self, context: &Context) -> Option<StepError> {
+        self.whole.obstacle(context)
+    }
+
     fn location(&self) -> Option<PathBuf> {
         let part = || self.local.path().map(Path::to_path_buf);
         self.whole.location().or_else(part)
