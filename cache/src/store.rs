@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, fs, io};
 
 use parking_lot::Mutex;
@@ -41,6 +42,8 @@ pub struct Store {
     threads: Option<Threads>,
     pub(crate) with_sha256: bool,
     pub(crate) tier: Option<Arc<dyn Tier>>,
+    /// Bytes that have arrived of the objects that this handle is fetching from the tier.
+    arriving: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -128,6 +131,7 @@ impl Store {
             threads: None,
             with_sha256: false,
             tier: None,
+            arriving: Arc::default(),
         }
     }
 
@@ -314,6 +318,15 @@ impl Store {
         store
     }
 
+    /// Returns a handle that adds to `arriving` the bytes of an object while it fetches the object from the tier. When the
+    /// fetch ends, these bytes are subtracted again.
+    #[must_use]
+    pub fn with_arriving(&self, arriving: Arc<AtomicU64>) -> Store {
+        let mut store = self.clone();
+        store.arriving = arriving;
+        store
+    }
+
     /// Passes the local result that `offer` returns to the tier, if the store has a tier.
     pub fn offer(&self, offer: impl FnOnce() -> Offer) {
         if let Some(tier) = &self.tier {
@@ -367,7 +380,13 @@ impl Store {
             }
             let mut writer = self.writer()?;
             let path = self.object_path(digest);
-            let fetched = tier.fetch(digest, &mut writer);
+            let mut counted = ArrivingWriter {
+                inner: &mut writer,
+                bytes: 0,
+                arriving: &self.arriving,
+            };
+            let fetched = tier.fetch(digest, &mut counted);
+            drop(counted);
             if !fetched.map_err(|error| StoreError::io("write", &path, error))? {
                 return Ok(false);
             }
@@ -397,6 +416,32 @@ impl Store {
         self.confirm_written(temp.as_file(), temp.path())
             .map_err(|source| StoreError::io("write", temp.path(), source))?;
         persist(temp, path).map_err(|source| StoreError::io("commit", path, source))
+    }
+}
+
+/// Counts the written bytes until it is dropped.
+struct ArrivingWriter<'a, W> {
+    inner: W,
+    bytes: u64,
+    arriving: &'a AtomicU64,
+}
+
+impl<W: Write> Write for ArrivingWriter<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.bytes += count as u64;
+        self.arriving.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<W> Drop for ArrivingWriter<'_, W> {
+    fn drop(&mut self) {
+        self.arriving.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
 use crate::support::{CommandResult, Gallery, Harbour, Sandbox};
 use crate::{held, nested};
 
@@ -126,7 +128,8 @@ fn answers_of_sealed_competitions_are_sent_only_on_request() {
     let push = ["remote", "push", "--json", "--skip-verification"];
     let sent = |ended: &CommandResult| {
         let all = ended.json()["competitions"].clone();
-        let ids = all.as_array().expect("competitions").iter();
+        let all = all.as_array().expect("competitions").iter();
+        let ids = all.filter(|one| one.get("error").is_none());
         ids.map(|one| one["id"].as_str().expect("an id").to_owned())
             .collect::<Vec<_>>()
     };
@@ -217,6 +220,21 @@ fn a_pull_of_something_unknown_names_the_remote() {
     let ended = three.prep(&[&pull[..], &[Gallery::ID]].concat()).code(4);
     let ended = ended.stderr_has(&["has no results of gallery\n"]);
     assert_eq!(ended.competition()["id"], Harbour::ID);
+    let failed = &ended.json()["competitions"][1];
+    assert_eq!(
+        (&failed["id"], &failed["error"]["code"]),
+        (&json!(Gallery::ID), &json!(4))
+    );
+    // A pull does not continue without the remote, so it prints only an error.
+    let mut unreachable = three.command(&["remote", "pull", Harbour::ID]);
+    unreachable.args(["--remote", "http://127.0.0.1:9/team"]);
+    let ended = CommandResult::of(&mut unreachable).code(7);
+    assert_eq!(
+        ended.stderr.matches("cannot be reached").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
 }
 
 /// The results of images are members of the bundle, so another machine needs the bundle.
@@ -280,7 +298,8 @@ fn a_bundle_that_was_deleted_from_the_mirror_is_sent_again() {
     let all = lab.files("private/v1/bundles");
     let (two, _) = lab.machine(&[&key], "");
     let plan = ["plan", "--skip-verification", "--no-download", Gallery::ID];
-    two.prep(&plan).stdout_has(&["is in the mirror"]);
+    let shown = two.prep(&plan).stdout_has(&["is in the mirror"]);
+    assert!(!shown.stderr.contains("unknown size"), "{}", shown.stderr);
     for command in [&push[..], &fetch] {
         for deleted in &all {
             fs::remove_file(deleted).unwrap();
@@ -687,8 +706,24 @@ fn push_without_uploads_reports_the_reason() {
     one.prep(&["remote", "push", Harbour::ID, "--skip-verification=no"])
         .code(4)
         .stderr_has(&["harbour: this data directory has no results for these options"]);
+    // The JSON names the error of each competition.
+    one.pipeline("quay", Harbour::PIPELINE);
+    one.bundle("quay", &Harbour::bundle(&Harbour::table()));
+    one.prep(&[&run[..1], &["quay"], &run[2..], &["--source", "source"]].concat())
+        .code(0);
+    let push = ["remote", "push", "--json", "--skip-verification=no"];
+    let ids = ["quay", Harbour::ID, Gallery::ID];
+    let ended = one.prep(&[&push[..], &ids].concat()).code(4);
+    let sent = ended.json()["competitions"].clone();
+    let errors = ids.map(|id| {
+        let mut all = sent.as_array().expect("competitions").iter();
+        let one = all.find(|one| one["id"] == id).expect("the competition");
+        one["error"]["code"].clone()
+    });
+    assert_eq!(errors, [Value::Null, 4.into(), 4.into()]);
     // With two keys, `prep` chooses neither.
     one.prep(&["remote", "key", "new", "another"]).code(0);
+    one.prep(&["remote", "key", "new", "another"]).code(2);
     one.prep(&[
         "remote",
         "push",

@@ -200,6 +200,7 @@ impl From<NodeError> for Error {
 impl From<RemoteError> for Error {
     fn from(error: RemoteError) -> Error {
         let failure = match &error {
+            RemoteError::Stopped => return StepError::Cancelled.into(),
             RemoteError::Address { .. } | RemoteError::NoKey { .. } => Failure::Usage,
             RemoteError::Unreachable { cause, .. } => cause.failure(),
             RemoteError::Overloaded { .. } => Failure::Away,
@@ -218,6 +219,7 @@ impl From<KeyError> for Error {
         let new = match error {
             KeyError::Public(_)
             | KeyError::Name(_)
+            | KeyError::Exists { .. }
             | KeyError::Missing { .. }
             | KeyError::Ambiguous { .. } => Error::request(chain(&error)),
             _ => Error::new(Failure::Machine, chain(&error)),

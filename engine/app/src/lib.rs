@@ -116,7 +116,7 @@ pub use prepared::{
     PreparedData, PreparedState, damaged_files, manifest, not_prepared, pipeline_change,
     prepared_ids, replaceable_manifest,
 };
-pub use push::{PushResult, fetch, mirror, push, recalled_for_fetch, remote_of};
+pub use push::{PushProgress, PushResult, fetch, mirror, push, recalled_for_fetch, remote_of};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, disk_use, remove};
 pub use run_log::{
     LoggedRun, LoggedStep, RefusedCompetition, RunEnd, RunResult, local_time, logged_runs,

@@ -1,13 +1,15 @@
 //! Sends results of steps, and bundles, to the remote.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prep_cache::{Content, Digest, Offer, Store};
 use prep_core::{
-    Absence, Action, Cancel, Context, Failure, NodeId, NodeState, NullReporter, Remedy, RunOptions,
-    Source as _, Value, resolve, run,
+    Absence, Action, Cancel, Context, Failure, KeyRecord, NodeId, NodeState, NullReporter, Remedy,
+    RunOptions, Source as _, Value, resolve, run,
 };
 use prep_remote::{Link, PutOutcome, Rejection, SendOutcome, SourceOutcome};
 use prep_steps::Verify;
@@ -51,10 +53,24 @@ pub struct PushResult {
     pub skips_bundle_verification: bool,
 }
 
+/// How far a push is, for displays.
+#[derive(Debug, Clone, Default)]
+pub struct PushProgress {
+    /// The number of the competition that is being sent, from 1. It is 0 while the push is planned.
+    pub number: usize,
+    /// The id of this competition.
+    pub id: String,
+    /// Number of all competitions.
+    pub competitions: usize,
+    /// Bytes of all results, and of the bundles if they are sent. Includes bytes that the remote already has.
+    pub total_bytes: u64,
+}
+
 /// Competitions that cannot be planned, with the reason.
 type Refused = Vec<(String, Error)>;
 
-/// Sends the results of competitions to the remote, one competition after the other, and calls `done` after each.
+/// Sends the results of competitions to the remote, one competition after the other, and calls `done` after each. Updates
+/// `progress` before each competition.
 /// Objects that the remote has are not sent again, so an interrupted push can be continued. Tables that a run kept only in
 /// memory are first computed again and stored in the cache. Also returns the competitions that cannot be planned.
 ///
@@ -65,8 +81,10 @@ pub fn push(
     ids: &[String],
     link: &Link,
     cancel: &Cancel,
+    progress: &Mutex<PushProgress>,
     done: &dyn Fn(&PushResult),
 ) -> Result<(Vec<PushResult>, Refused), Error> {
+    link.stop_with(cancel);
     let task = Task {
         settings: Settings {
             remote: None,
@@ -85,7 +103,16 @@ pub fn push(
         link,
     };
     let mut all = Vec::new();
-    for competition in &plan.all.competitions {
+    let competitions = &plan.all.competitions;
+    let bytes = competitions.iter().map(|one| pushing.bytes(one));
+    let total_bytes = bytes.sum::<Result<u64, Error>>()?;
+    for (number, competition) in competitions.iter().enumerate() {
+        *progress.lock() = PushProgress {
+            number: number + 1,
+            id: competition.id.clone(),
+            competitions: competitions.len(),
+            total_bytes,
+        };
         let pushed = pushing.push_competition(competition)?;
         done(&pushed);
         all.push(pushed);
@@ -100,6 +127,47 @@ struct Pushing<'a> {
 }
 
 impl Pushing<'_> {
+    /// Returns the bytes of a competition's results, and of its bundle and sources if they are sent.
+    fn bytes(&self, competition: &Competition) -> Result<u64, Error> {
+        let store = &self.context.store;
+        let mut bytes = 0;
+        for node in self.plan.all.nodes_of(&competition.id) {
+            self.context.check()?;
+            if let Some(record) = self.record(*node)
+                && let Some(entry) = store.lookup(&record.key())?
+            {
+                let objects: HashSet<&Digest> = entry.objects().collect();
+                let lengths = objects.into_iter().filter_map(|one| store.len_of(one));
+                bytes += lengths.sum::<u64>();
+            }
+        }
+        let sources = competition.sources.iter().map(|source| &source.path);
+        let files = sources.chain([&competition.bundle]).flatten();
+        let files = files.filter(|_| self.link.mirrors());
+        let files = files.filter_map(|path| path.metadata().ok());
+        Ok(bytes + files.map(|file| file.len()).sum::<u64>())
+    }
+
+    /// Returns the key record of a step whose results are shared, if the results are completely on this machine.
+    fn record(&self, id: NodeId) -> Option<&KeyRecord> {
+        match (
+            &self.plan.all.graph.node(id).action,
+            self.plan.resolution.states.get(&id)?,
+        ) {
+            (
+                Action::Step(step),
+                NodeState::Known {
+                    record: Some(record),
+                    missing,
+                    ..
+                },
+            ) if step.is_shared() && missing.iter().all(|one| one.absence != Absence::Unstored) => {
+                Some(record)
+            }
+            _ => None,
+        }
+    }
+
     fn push_competition(&self, competition: &Competition) -> Result<PushResult, Error> {
         let mut pushed = PushResult {
             id: competition.id.clone(),
@@ -128,17 +196,9 @@ impl Pushing<'_> {
         if !step.is_shared() {
             return Ok(());
         }
-        let state = self.plan.resolution.states.get(&id);
-        let record = match state {
-            Some(NodeState::Known {
-                record: Some(record),
-                missing,
-                ..
-            }) if missing.iter().all(|one| one.absence != Absence::Unstored) => record,
-            _ => {
-                pushed.not_here.push(node.name.clone());
-                return Ok(());
-            }
+        let Some(record) = self.record(id) else {
+            pushed.not_here.push(node.name.clone());
+            return Ok(());
         };
         let (store, key) = (&self.context.store, record.key());
         let Some(entry) = store.lookup(&key)? else {
@@ -267,6 +327,7 @@ fn store_unstored(plan: &mut Plan, context: &Context, task: &Task) -> Result<(),
 /// # Errors
 /// Returns an error if the bundle does not exist and cannot be downloaded, or differs from the published one.
 pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
+    task.options.require_source()?;
     let (task, _) = &with_last_bundle_options(task, id)?;
     let entry = task.catalog.get(id)?;
     let pipeline = entry.load(&task.options.variant)?;

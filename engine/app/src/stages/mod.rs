@@ -178,6 +178,9 @@ impl Run {
         // Keeps garbage collection from removing objects, from the first lookup to the end of the run.
         let in_use = cancel.in_use(&store)?;
         let engine = prep_sql::Session::new(&store.temp_dir());
+        if let Some(link) = &settings.remote {
+            link.stop_with(cancel);
+        }
         let store = settings.with_remote_tier(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
         // A run may keep tables in memory without storing them if a later run can read them from the bundle again. This is

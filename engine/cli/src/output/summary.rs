@@ -27,11 +27,17 @@ fn exit_of(summary: &Summary) -> Exit {
     Exit::combine(failures.map(|failure| Exit::from_failure(failure.failure)))
 }
 
-/// Prints the table on stdout, then all failures and remarks on stderr.
-pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError> {
+/// Prints the table on stdout, then all failures and remarks on stderr. `failed` contains the JSON of competitions that are
+/// not part of `preparation`.
+pub fn show(
+    printer: &Printer,
+    preparation: &Preparation,
+    failed: Vec<Value>,
+) -> Result<(), CliError> {
     if printer.json {
+        let summaries = preparation.summaries.iter().map(json_of);
         printer.json(&json!({
-            "competitions": preparation.summaries.iter().map(json_of).collect::<Vec<_>>(),
+            "competitions": summaries.chain(failed).collect::<Vec<_>>(),
             "left_out": preparation.left_out,
             "timings": preparation.timings,
         }))?;

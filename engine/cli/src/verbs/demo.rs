@@ -79,7 +79,7 @@ impl DemoArgs {
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let preparation = session.prepare(&task, &ids, false)?;
         if summary::exit(&preparation) != Exit::Success {
-            summary::show(&session.printer, &preparation)?;
+            summary::show(&session.printer, &preparation, Vec::new())?;
             return Ok(summary::exit(&preparation));
         }
         session.printer.message(sentence(&preparation));

@@ -1,13 +1,14 @@
 //! `prep remote push | pull | key | jobs`: shares results between machines.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use prep_app::{AnswersState, JobPlan, Plan, PodOptions, PushResult, kubernetes, remote_of, slurm};
 use prep_core::{Failure, Remedy, units};
 use prep_remote::{Link, SigningKey};
 use prep_spec::BASE_VARIANT;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
 use crate::global::at_least_one;
@@ -96,7 +97,7 @@ impl PushArgs {
         let mut errors = Vec::new();
         for id in &named {
             task.catalog.get(id)?;
-            errors.push(prep_app::not_prepared(id).into());
+            errors.push((vec![id.clone()], prep_app::not_prepared(id).into()));
         }
         if !others.is_empty() {
             let count = units::count(others.len() as u64, "competition");
@@ -114,9 +115,11 @@ impl PushArgs {
                 sealed.join(", ")
             );
             let error = CliError::new(Exit::Input, message);
-            errors.push(error.help("--unseal sends the plain answers"));
+            let error = error.help("--unseal sends the plain answers");
+            errors.push((sealed, error));
         }
-        let left_out = show_unless_last(session, errors, &ids)?;
+        let mut failed = Vec::new();
+        let left_out = show_unless_last(session, errors, &ids, &mut failed)?;
         link.remote().require_writable()?;
         if self.replace {
             link.replace_all();
@@ -130,12 +133,8 @@ impl PushArgs {
                 pushed.there,
                 units::bytes(link.remote().sent())
             ));
-            if is_empty(pushed) {
-                session.printer.warning(format!(
-                    "{id}: this data directory has no results for these options; use the options with which it was prepared \
-                     (--source, --variant, --skip-bundle-verification ...); `prep why {id}` shows the missing results",
-                    id = pushed.id
-                ));
+            if let Some(error) = failure(pushed) {
+                session.printer.error(&error);
             } else if !pushed.not_here.is_empty() {
                 session.printer.warning(format!(
                     "{}: the remote does not record the bundle, because this machine lacks {}; prepare the competition, then push again",
@@ -144,23 +143,28 @@ impl PushArgs {
                 ));
             }
         };
-        let done = |pushed: &PushResult| {
-            done(pushed);
-            if let Some(error) = refusal(pushed) {
-                session.printer.error(&error);
-            }
-        };
-        let moving = TransferDisplay::new(&session.printer, link);
-        let (all, refused) = prep_app::push(&task, &ids, link, &cancel, &done)?;
+        let progress = Arc::default();
+        let moving = TransferDisplay::new(&session.printer, link, &progress);
+        let (all, refused) = prep_app::push(&task, &ids, link, &cancel, &progress, &done)?;
         drop(moving);
-        let refused = refused.into_iter();
-        let refused = refused.map(|(id, error)| CliError::from(error).for_competition(&id));
-        let refused = show_unless_last(session, refused.collect(), &all)?;
+        let refused = refused.into_iter().map(|(id, error)| {
+            let error = CliError::from(error).for_competition(&id);
+            (vec![id], error)
+        });
+        let refused = show_unless_last(session, refused.collect(), &all, &mut failed)?;
         if session.printer.json {
+            let sent = all.iter().map(|pushed| {
+                let mut one = json!(pushed);
+                if let Some(error) = failure(pushed) {
+                    one["error"] = error.json();
+                }
+                one
+            });
+            let competitions: Vec<Value> = sent.chain(failed).collect();
             let bytes = link.remote().sent();
             session
                 .printer
-                .json(&json!({ "competitions": all, "bytes": bytes }))?;
+                .json(&json!({ "competitions": competitions, "bytes": bytes }))?;
         } else {
             session.printer.table(&table(&all))?;
         }
@@ -171,18 +175,27 @@ impl PushArgs {
     }
 }
 
-/// Prints errors about competitions that are left out, and returns their exit code. If `left`, the list of the remaining
-/// competitions, is empty, returns the last error instead of printing it.
+/// An error about some of the selected competitions.
+type IdsError = (Vec<String>, CliError);
+
+/// Prints errors about competitions that are left out, and returns their exit code. Adds the competitions to `json`, each
+/// with its error. If `left`, the list of the remaining competitions, is empty, returns the last error instead of printing
+/// it.
 fn show_unless_last<T>(
     session: &CliSession,
-    mut errors: Vec<CliError>,
+    mut errors: Vec<IdsError>,
     left: &[T],
+    json: &mut Vec<Value>,
 ) -> Result<Exit, CliError> {
     let last = if left.is_empty() { errors.pop() } else { None };
-    errors.iter().for_each(|error| session.printer.error(error));
+    for (ids, error) in &errors {
+        session.printer.error(error);
+        let failed = ids.iter();
+        json.extend(failed.map(|id| json!({ "id": id, "error": error.json() })));
+    }
     match last {
-        Some(error) => Err(error),
-        None => Ok(Exit::combine(errors.iter().map(|error| error.exit))),
+        Some((_, error)) => Err(error),
+        None => Ok(Exit::combine(errors.iter().map(|(_, error)| error.exit))),
     }
 }
 
@@ -191,7 +204,7 @@ impl PushArgs {
     /// Returns `None` if a pull needs no options and the mirror lacks no bundle. `mirrors` states whether bundles are sent.
     fn advice_for_pull(&self, all: &[PushResult], mirrors: bool) -> Option<String> {
         let is_sent =
-            |result: &&PushResult| result.not_here.is_empty() && refusal(result).is_none();
+            |result: &&PushResult| result.not_here.is_empty() && failure(result).is_none();
         let sent: Vec<&PushResult> = all.iter().filter(is_sent).collect();
         let mut options = Vec::new();
         if self.preparation.variant.variant != BASE_VARIANT {
@@ -247,9 +260,17 @@ fn table(all: &[PushResult]) -> PrintedTable {
     table
 }
 
-/// If results or records of the remote prevented a push, returns the error.
-fn refusal(pushed: &PushResult) -> Option<CliError> {
+/// Returns the error of a push that sent nothing because this machine has no results, or that results or records of the
+/// remote prevented.
+fn failure(pushed: &PushResult) -> Option<CliError> {
     let (id, steps) = (&pushed.id, pushed.refused.len() as u64);
+    if is_empty(pushed) {
+        let message = format!("{id}: this data directory has no results for these options");
+        return Some(CliError::new(Exit::Input, message).help(format!(
+            "use the options with which it was prepared (--source, --variant, --skip-bundle-verification ...); \
+             `prep why {id}` shows the missing results"
+        )));
+    }
     let cause = match &pushed.rejection {
         Some(rejection) if steps == 0 => {
             format!("the remote's record of the bundle is not replaced: {rejection}")
@@ -277,13 +298,8 @@ fn refusal(pushed: &PushResult) -> Option<CliError> {
     }))
 }
 
-/// Returns the exit code of a push. A push that results or records of the remote prevented is a failed check.
 fn exit(all: &[PushResult]) -> Exit {
-    Exit::combine(all.iter().filter_map(|result| match refusal(result) {
-        Some(error) => Some(error.exit),
-        None if is_empty(result) => Some(Exit::Input),
-        None => None,
-    }))
+    Exit::combine(all.iter().filter_map(failure).map(|error| error.exit))
 }
 
 /// Get prepared competitions from the remote
@@ -324,17 +340,22 @@ impl PullArgs {
             return Err(CliError::new(Exit::Input, message)
                 .help("run `prep remote push` on a machine where competitions are prepared"));
         }
+        // If the remote cannot be reached, this request fails. The plan would only warn, and continue without the remote.
+        if let Some(id) = ids.first() {
+            link.source(id)?;
+        }
         let plan = Plan::preview(&task, &ids)?;
         let missing = plan.without_sources();
         let (absent, ids): (Vec<String>, Vec<String>) = ids
             .into_iter()
             .partition(|id| missing.contains(id.as_str()));
-        let left_out = show_unless_last(session, absent_errors(link, &absent)?, &ids)?;
+        let (errors, mut failed) = (absent_errors(link, &absent)?, Vec::new());
+        let left_out = show_unless_last(session, errors, &ids, &mut failed)?;
         session.printer.message(
             "you must accept the rules of each competition; `prep fetch --check-rules` lists the rules",
         );
         let preparation = session.prepare(&task, &ids, true)?;
-        summary::show(&session.printer, &preparation)?;
+        summary::show(&session.printer, &preparation, failed)?;
         session.printer.message(format!(
             "{} received from the remote",
             units::bytes(link.remote().received())
@@ -345,7 +366,7 @@ impl PullArgs {
 
 /// Returns the errors for competitions that cannot be pulled, because the remote has no trusted record of their bundle and
 /// this machine has no bundle: one error for each reason.
-fn absent_errors(link: &Link, absent: &[String]) -> Result<Vec<CliError>, CliError> {
+fn absent_errors(link: &Link, absent: &[String]) -> Result<Vec<IdsError>, CliError> {
     if absent.is_empty() {
         return Ok(Vec::new());
     }
@@ -365,7 +386,8 @@ fn absent_errors(link: &Link, absent: &[String]) -> Result<Vec<CliError>, CliErr
     let mut errors = Vec::new();
     let mut add = |ids: &[&str], message: String, help: String| {
         if !ids.is_empty() {
-            errors.push(CliError::new(Exit::Input, message).help(help));
+            let ids = ids.iter().map(|&id| id.to_owned()).collect();
+            errors.push((ids, CliError::new(Exit::Input, message).help(help)));
         }
     };
     add(

@@ -140,7 +140,7 @@ impl RunArgs {
             return plan::show(&session.printer, &task, &ids);
         }
         let preparation = session.prepare(&task, &ids, false)?;
-        summary::show(&session.printer, &preparation)?;
+        summary::show(&session.printer, &preparation, Vec::new())?;
         if self.timings {
             summary::show_timings(&session.printer, &preparation.timings);
         }

@@ -101,7 +101,10 @@ impl Context {
         let threads = self.threads.with_own_counter();
         let locks = self.locks.iter().cloned().chain(lock);
         Context {
-            store: self.store.with_threads(threads.clone()),
+            store: self
+                .store
+                .with_threads(threads.clone())
+                .with_arriving(progress.arriving.clone()),
             progress,
             threads,
             memory,
@@ -256,6 +259,8 @@ impl<R: Seek> Seek for CancellableReader<R> {
 pub struct Progress {
     /// Bytes processed so far.
     pub bytes: AtomicU64,
+    /// Bytes that have arrived of the objects that the step is fetching from another cache.
+    pub arriving: Arc<AtomicU64>,
     /// Files processed so far.
     pub files: AtomicU64,
     /// Total number of bytes, 0 while unknown.
@@ -266,6 +271,11 @@ impl Progress {
     /// Adds processed bytes.
     pub fn add_bytes(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns the bytes processed so far, including those of objects that are being fetched.
+    pub fn done_bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed) + self.arriving.load(Ordering::Relaxed)
     }
 
     /// Adds one processed file.

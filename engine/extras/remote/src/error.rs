@@ -72,6 +72,9 @@ pub enum RemoteError {
 
     #[error("the remote {remote} failed: {cause}")]
     Failed { remote: String, cause: String },
+
+    #[error("stopped")]
+    Stopped,
 }
 
 impl RemoteError {
@@ -116,7 +119,8 @@ impl RemoteError {
             }
             RemoteError::Address { .. }
             | RemoteError::Overloaded { .. }
-            | RemoteError::Failed { .. } => return None,
+            | RemoteError::Failed { .. }
+            | RemoteError::Stopped => return None,
         };
         Some(words.into())
     }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use prep_cache::{Content, Digest, Store, unix_seconds};
-use prep_core::Remedy;
+use prep_core::{Cancel, Remedy};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::RemoteError;
@@ -193,6 +193,11 @@ impl Link {
         let _ = self.0.memory.set(store.clone());
     }
 
+    /// Requests to the remote fail soon after `cancel` is set, also those that are under way.
+    pub fn stop_with(&self, cancel: &Cancel) {
+        *self.0.remote.cancel.lock() = cancel.clone();
+    }
+
     /// Returns the names of all sources. Fails if the remote cannot be listed.
     pub fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let remote = self.0.remote.clone();
@@ -254,6 +259,9 @@ impl Inner {
     /// Reports an error, once for each kind, and then skips the remote. If the error is temporary, skips the remote for a
     /// minute, otherwise for the rest of the run. `writing` states whether the error occurred while writing.
     pub(crate) fn report_error(&self, error: &RemoteError, writing: bool) {
+        if matches!(error, RemoteError::Stopped) {
+            return;
+        }
         let next = match error.is_temporary() {
             true => Availability::PausedUntil(Instant::now() + PAUSE_AFTER_ERROR),
             false => Availability::Unusable,

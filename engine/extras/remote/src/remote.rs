@@ -7,15 +7,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, TryFutureExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use parking_lot::Mutex;
 use prep_cache::{Content, Digest, LedgerEntry};
-use prep_core::{RateCheck, Remedy, canonical, chain};
+use prep_core::{Cancel, RateCheck, Remedy, canonical, chain};
 use prep_fetch::NetworkVariables;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::address::{Address, CloudCredentials};
 use crate::error::{ErrorContext, RemoteError, classify, is_forbidden};
@@ -28,6 +29,7 @@ use crate::{layout, trust};
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Maximum time until a response begins, including retries. It is also the period over which the transfer rate is measured.
 const PATIENCE: Duration = Duration::from_secs(60);
+const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The outcome of creating an entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +88,10 @@ pub struct Remote {
     hidden: AtomicBool,
     received: AtomicU64,
     pub(crate) sent: AtomicU64,
+    /// Bytes that were not sent because the remote already has them.
+    skipped: AtomicU64,
+    /// The cancellation flag of the current run.
+    pub(crate) cancel: Mutex<Cancel>,
 }
 
 impl Remote {
@@ -174,6 +180,8 @@ impl Remote {
             hidden: AtomicBool::new(false),
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
+            skipped: AtomicU64::new(0),
+            cancel: Mutex::default(),
         }
     }
 
@@ -208,6 +216,27 @@ impl Remote {
         self.sent.load(Ordering::Relaxed)
     }
 
+    /// Returns the number of bytes that were sent, or not sent because the remote already has them.
+    pub fn settled(&self) -> u64 {
+        self.sent() + self.skipped.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn skip(&self, bytes: u64) {
+        self.skipped.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Waits for `work`. Fails soon after the run is cancelled.
+    pub(crate) async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, RemoteError>>,
+    ) -> Result<T, RemoteError> {
+        let cancel = self.cancel.lock().clone();
+        tokio::select! {
+            done = work => done,
+            () = stopped(&cancel) => Err(RemoteError::Stopped),
+        }
+    }
+
     pub(crate) fn denies_private_reads(&self) -> bool {
         self.hidden.load(Ordering::Relaxed)
     }
@@ -221,11 +250,13 @@ impl Remote {
     }
 
     /// Waits for a response, at most for `self.patience`. All reads call this function, so no server can block a run.
+    /// Fails soon after the run is cancelled.
     async fn in_time<T>(&self, response: impl Future<Output = T>) -> Result<T, RemoteError> {
-        let response = timeout(self.patience, response).await;
-        response.map_err(|_| RemoteError::Overloaded {
+        let too_late = |_| RemoteError::Overloaded {
             remote: self.context.remote.clone(),
-        })
+        };
+        let response = timeout(self.patience, response);
+        self.unless_stopped(response.map_err(too_late)).await
     }
 
     fn read_error(&self, error: &object_store::Error) -> RemoteError {
@@ -398,20 +429,27 @@ impl Remote {
 
     /// Returns the bytes of a response as they arrive. The stream fails if the server sends less than the minimum rate.
     fn pieces(&self, got: GetResult) -> ByteChunks {
-        let context = self.context.clone();
+        let (context, cancel) = (self.context.clone(), self.cancel.lock().clone());
         let rate = RateCheck::new(self.patience);
-        let pieces = stream::unfold((got.into_stream(), rate), move |(mut pieces, mut rate)| {
-            let context = context.clone();
+        let failed = context.clone();
+        let pieces = got.into_stream();
+        let pieces = pieces.map_err(move |error| classify(&failed, &error, false));
+        let pieces = stream::unfold((pieces, rate), move |(mut pieces, mut rate)| {
+            let (context, cancel) = (context.clone(), cancel.clone());
             async move {
                 let began = Instant::now();
                 let too_slow = |remote| Err(RemoteError::Overloaded { remote });
-                let piece = match timeout(rate.left(), pieces.next()).await {
+                let next = tokio::select! {
+                    next = timeout(rate.left(), pieces.next()) => next,
+                    () = stopped(&cancel) => Ok(Some(Err(RemoteError::Stopped))),
+                };
+                let piece = match next {
                     Ok(None) => return None,
+                    Ok(Some(Err(error))) => Err(error),
                     Ok(Some(Ok(piece))) => match rate.add(piece.len() as u64, began.elapsed()) {
                         true => Ok(piece),
                         false => too_slow(context.remote),
                     },
-                    Ok(Some(Err(error))) => Err(classify(&context, &error, false)),
                     Err(_) => too_slow(context.remote),
                 };
                 Some((piece, (pieces, rate)))
@@ -511,6 +549,13 @@ impl Remote {
         self.received
             .fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(Some(bytes.into()))
+    }
+}
+
+/// Waits until the run is cancelled.
+async fn stopped(cancel: &Cancel) {
+    while !cancel.is_cancelled() {
+        sleep(CANCEL_CHECK_INTERVAL).await;
     }
 }
 

@@ -10,11 +10,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures::TryFutureExt;
 use object_store::{ObjectStoreExt, WriteMultipart};
 use parking_lot::{Condvar, Mutex};
 use prep_cache::{Content, Digest, Offer, Store};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
 
 use crate::error::RemoteError;
 use crate::hashes::{Hashing, list_bytes, regions};
@@ -26,6 +28,7 @@ const PART_BYTES: u64 = 8 << 20;
 /// A file is sent in at most this number of parts. Object stores allow slightly more.
 const MAX_PARTS: u64 = 9_000;
 const PARTS_IN_FLIGHT: usize = 4;
+const MAX_ABORT_TIME: Duration = Duration::from_secs(1);
 
 impl Remote {
     /// Sends the list of a bundle's hashes, and then the bundle. If `replace` is false, skips a file that the remote has.
@@ -53,7 +56,8 @@ impl Remote {
             return Ok(());
         }
         let mut upload = self.start(&name, length).await?;
-        let made = self.write_hashes(&mut upload, digest, file, bytes).await;
+        let made = self.write_hashes(&mut upload, digest, file, bytes);
+        let made = self.unless_stopped(made).await;
         self.end(upload, made).await
     }
 
@@ -103,6 +107,7 @@ impl Remote {
         }
         let bytes = self.length_of(digest, &file)?;
         if !replace && self.length(name).await? == Some(bytes) {
+            self.skip(bytes);
             return Ok(());
         }
         if bytes <= PART_BYTES {
@@ -110,20 +115,27 @@ impl Remote {
             if Digest::of_bytes(&content) != *digest {
                 return Err(self.unreadable(digest));
             }
-            let put = self.store.put(&self.path(name), content.into()).await;
-            put.map_err(|error| self.write_error(&error))?;
+            let path = self.path(name);
+            let put = self.store.put(&path, content.into());
+            let put = put.map_err(|error| self.write_error(&error));
+            self.unless_stopped(put).await?;
             self.sent.fetch_add(bytes, Ordering::Relaxed);
         } else {
             let mut upload = self.start(name, bytes).await?;
-            let sent = self.write_parts(&mut upload, digest, &file, bytes).await;
+            let mut counted = 0;
+            let sent = self.write_parts(&mut upload, digest, &file, bytes, &mut counted);
+            let sent = self.unless_stopped(sent).await;
             self.end(upload, sent).await?;
+            self.sent.fetch_add(bytes - counted, Ordering::Relaxed);
         }
         Ok(())
     }
 
     async fn start(&self, name: &str, bytes: u64) -> Result<WriteMultipart, RemoteError> {
-        let upload = self.store.put_multipart(&self.path(name)).await;
-        let upload = upload.map_err(|error| self.write_error(&error))?;
+        let path = self.path(name);
+        let upload = self.store.put_multipart(&path);
+        let upload = upload.map_err(|error| self.write_error(&error));
+        let upload = self.unless_stopped(upload).await?;
         Ok(WriteMultipart::new_with_chunk_size(upload, part_of(bytes)))
     }
 
@@ -133,6 +145,7 @@ impl Remote {
         digest: &Digest,
         file: &Arc<File>,
         bytes: u64,
+        counted: &mut u64,
     ) -> Result<(), RemoteError> {
         let part = part_of(bytes) as u64;
         let mut hasher = blake3::Hasher::new();
@@ -140,13 +153,16 @@ impl Remote {
         while at < bytes {
             let range = at..(at + part).min(bytes);
             at = range.end;
-            let length = range.end - range.start;
+            let begin = range.start;
             let content = self.read(file, digest, range).await?;
             hasher.update(&content);
             let room = upload.wait_for_capacity(PARTS_IN_FLIGHT).await;
             room.map_err(|error| self.write_error(&error))?;
+            // The other parts are still in flight.
+            let arrived = begin.saturating_sub((PARTS_IN_FLIGHT as u64 - 1) * part);
+            self.sent.fetch_add(arrived - *counted, Ordering::Relaxed);
+            *counted = arrived;
             upload.put(content.into());
-            self.sent.fetch_add(length, Ordering::Relaxed);
         }
         match Digest::from(hasher.finalize()) == *digest {
             true => Ok(()),
@@ -161,12 +177,13 @@ impl Remote {
     ) -> Result<(), RemoteError> {
         match sent {
             Ok(()) => {
-                let finished = upload.finish().await;
-                finished.map(drop).map_err(|error| self.write_error(&error))
+                let finished = upload.finish();
+                let finished = finished.map_err(|error| self.write_error(&error));
+                self.unless_stopped(finished).await.map(drop)
             }
             Err(error) => {
-                // Parts of an incomplete upload are not visible. The store removes them eventually.
-                let _ = upload.abort().await;
+                // Parts of an incomplete upload are not visible. If they cannot be removed, the store removes them eventually.
+                let _ = timeout(MAX_ABORT_TIME, upload.abort()).await;
                 Err(error)
             }
         }

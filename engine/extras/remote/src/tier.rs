@@ -104,6 +104,9 @@ impl Tier for LinkTier {
         }
         match chunk {
             Chunk::End => return Ok(true),
+            Chunk::Failed(RemoteError::Stopped) => {
+                return Err(io::Error::other(StepError::Cancelled));
+            }
             Chunk::Failed(error) => {
                 inner.report_error(&error, false);
                 inner.mark_absent(*object);

@@ -216,9 +216,9 @@ async fn object(
     replace: bool,
 ) -> Result<ObjectLocation, RemoteError> {
     if !replace && inner.present.lock().contains(&(area, digest)) {
-        return Ok(store
-            .len_of(&digest)
-            .map_or(ObjectLocation::Remote, ObjectLocation::Local));
+        let length = store.len_of(&digest);
+        inner.remote.skip(length.unwrap_or(0));
+        return Ok(length.map_or(ObjectLocation::Remote, ObjectLocation::Local));
     }
     let store = store.clone();
     let opened = tokio::task::spawn_blocking(move || {

@@ -4,11 +4,15 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use prep_cache::{Digest, Store, StoreError};
-use prep_core::Ranges;
-use prep_remote::{Address, CloudCredentials, Link, LinkWarning, Remote, SigningKey};
+use object_store::ObjectStore;
+use object_store::memory::InMemory;
+use object_store::throttle::{ThrottleConfig, ThrottledStore};
+use prep_cache::{Content, Digest, Store, StoreError};
+use prep_core::{Cancel, Failure, Ranges, StepError};
+use prep_remote::{Address, CloudCredentials, Link, LinkWarning, Remote, RemoteError, SigningKey};
 
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -75,21 +79,7 @@ fn every_read_ends_if_the_server_stops_or_is_slow() {
     ];
     for (response, respond) in RESPONSES {
         for (read, work) in reads {
-            let dir = tempfile::tempdir().unwrap();
-            let store = Store::open(&dir.path().join("store")).unwrap();
-            let key = SigningKey::generate("a").unwrap();
-            let credentials = CloudCredentials::new(Vec::new());
-            let variables = prep_fetch::NetworkVariables::default();
-            let remote = Remote::open(
-                &server(respond),
-                &credentials,
-                variables,
-                Ok(Some(key)),
-                &[],
-            )
-            .unwrap();
-            let sink = Arc::new(|_: &LinkWarning| {});
-            let link = Link::with_remote(remote.with_patience(PATIENCE), false, sink).unwrap();
+            let (dir, store, link) = machine(respond, PATIENCE);
             let begun = Instant::now();
             work(&link, &link.attach(&store), digest);
             let time = begun.elapsed();
@@ -97,6 +87,79 @@ fn every_read_ends_if_the_server_stops_or_is_slow() {
                 time < Duration::from_secs(5),
                 "{response}, {read}: {time:?}"
             );
+            drop(dir);
         }
     }
+}
+
+/// Returns a store, and a link to a server.
+fn machine(respond: Respond, patience: Duration) -> (tempfile::TempDir, Store, Link) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("store")).unwrap();
+    let key = SigningKey::generate("a").unwrap();
+    let credentials = CloudCredentials::new(Vec::new());
+    let variables = prep_fetch::NetworkVariables::default();
+    let address = server(respond);
+    let remote = Remote::open(&address, &credentials, variables, Ok(Some(key)), &[]).unwrap();
+    let sink = Arc::new(|_: &LinkWarning| {});
+    let link = Link::with_remote(remote.with_patience(patience), false, sink).unwrap();
+    (dir, store, link)
+}
+
+/// The user stops the run while the server sends an object slowly. The store counts the bytes that have arrived, and
+/// subtracts them when the fetch ends.
+#[test]
+fn a_cancellation_ends_the_fetch_of_an_object() {
+    let (_dir, store, link) = machine(RESPONSES[3].1, Duration::from_secs(60));
+    let (cancel, arriving) = (Cancel::default(), Arc::new(AtomicU64::new(0)));
+    link.stop_with(&cancel);
+    let store = link.attach(&store).with_arriving(arriving.clone());
+    let begun = Instant::now();
+    let reading = std::thread::spawn(move || store.read(&Digest::of_bytes(b"x")).unwrap_err());
+    while arriving.load(Ordering::Relaxed) < 5 {
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let stopped = Instant::now();
+    cancel.cancel();
+    let error = StepError::from(reading.join().unwrap());
+    assert_eq!(error.failure(), Failure::Cancelled);
+    assert!(stopped.elapsed() < Duration::from_secs(2));
+    assert_eq!(arriving.load(Ordering::Relaxed), 0);
+}
+
+/// The same for an upload to a store that does not respond. The object does not get its name.
+#[test]
+fn a_cancellation_ends_an_upload() {
+    let inner: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let slow = ThrottledStore::new(
+        inner.clone(),
+        ThrottleConfig {
+            wait_put_per_call: Duration::from_secs(60),
+            ..ThrottleConfig::default()
+        },
+    );
+    let key = SigningKey::generate("a").unwrap();
+    let remote = Remote::with_store(Arc::new(slow), "memory", Some(key), &[]);
+    let link = Link::with_remote(remote, true, Arc::new(|_: &LinkWarning| {})).unwrap();
+    let cancel = Cancel::default();
+    link.stop_with(&cancel);
+    let mut file = tempfile::tempfile().unwrap();
+    let bytes = vec![1; 20 << 20];
+    file.write_all(&bytes).unwrap();
+    let content = Content {
+        digest: Digest::of_bytes(&bytes),
+        bytes: bytes.len() as u64,
+        md5: None,
+        sha256: None,
+    };
+    let sending = std::thread::spawn(move || link.send_source("c", &content, Some(file)));
+    std::thread::sleep(Duration::from_millis(300));
+    let stopped = Instant::now();
+    cancel.cancel();
+    let sent = sending.join().unwrap();
+    assert!(matches!(sent, Err(RemoteError::Stopped)), "{sent:?}");
+    assert!(stopped.elapsed() < Duration::from_secs(3));
+    let listed = futures::executor::block_on_stream(inner.list(None));
+    assert_eq!(listed.count(), 0);
 }

@@ -164,9 +164,7 @@ impl Bars {
     /// Redraws all bars. A step gets its bar here and not when it starts, so that short steps do not flicker.
     fn draw(&self, state: &mut State) {
         state.update_figures();
-        let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
-        // The last column stays empty, because some terminals wrap a line that fills it.
-        let width = width.map_or(DEFAULT_WIDTH, usize::from).saturating_sub(1);
+        let width = terminal_width();
         self.total
             .set_position((state.fraction.done() * BAR_PARTS as f64) as u64);
         let facts = fit_facts("", &state.facts(), width.saturating_sub(BAR_WIDTH + 1));
@@ -194,6 +192,13 @@ impl Bars {
             }
         }
     }
+}
+
+/// Returns the number of usable columns of the terminal. The last column stays empty, because some terminals wrap a line
+/// that fills it.
+fn terminal_width() -> usize {
+    let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
+    width.map_or(DEFAULT_WIDTH, usize::from).saturating_sub(1)
 }
 
 /// Formats `competition/step` in at most `width` characters. First shortens the competition. If no room is left for the

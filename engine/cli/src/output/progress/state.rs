@@ -7,14 +7,15 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use prep_app::{PUBLISH_STEP, StepWork};
+use parking_lot::Mutex;
+use prep_app::{PUBLISH_STEP, PushProgress, StepWork};
 use prep_core::{Event, Progress, StepOutcome, units};
 use prep_remote::Link;
 use prep_spec::joined;
 
 use crate::output::printer::{MessageLevel, Printer, Ticker};
-use crate::output::progress::REDRAW_INTERVAL;
 use crate::output::progress::fraction::{Fraction, StepBytes, StepName};
+use crate::output::progress::{REDRAW_INTERVAL, fit_facts, terminal_width};
 
 /// Maximum number of running steps that have their own line. The display only counts the others.
 pub(super) const MAX_LINES: usize = 5;
@@ -247,7 +248,7 @@ impl State {
 impl Running {
     /// Returns the bytes so far, and the total. The total is an estimate until the step states it.
     fn bytes(&self) -> StepBytes {
-        let done = self.counters.bytes.load(Ordering::Relaxed);
+        let done = self.counters.done_bytes();
         match self.counters.total_bytes.load(Ordering::Relaxed) {
             0 => StepBytes {
                 done,
@@ -263,7 +264,7 @@ impl Running {
     /// Returns for example `34 % of 1.20 GB`. Returns `None` if the total is unknown.
     fn percentage(&self) -> Option<String> {
         let total = self.counters.total_bytes.load(Ordering::Relaxed);
-        let bytes = self.counters.bytes.load(Ordering::Relaxed);
+        let bytes = self.counters.done_bytes();
         let bytes = u128::from(bytes.min(total));
         let percent = (bytes * 100).checked_div(u128::from(total))?;
         Some(format!("{percent} % of {}", units::bytes(total)))
@@ -279,7 +280,8 @@ impl Running {
     /// Returns for example `34 % of 1.20 GB`, `210 MB/s`, `3 min left` and `1 min 30 s`. Omits unknown values and zeros.
     pub(super) fn facts(&self) -> Vec<String> {
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-        let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
+        let bytes = self.counters.done_bytes();
+        let total = load(&self.counters.total_bytes);
         let elapsed = self.begun.elapsed();
         let files = load(&self.counters.files);
         let mut facts = amounts(bytes, files, per_second(bytes, elapsed));
@@ -358,15 +360,20 @@ pub fn describe_transfer(link: &Link) -> Vec<String> {
     amounts.collect()
 }
 
-/// Prints the transferred bytes and the elapsed time on stderr until the display is dropped.
-/// A terminal shows one line that changes. Other outputs get a line at each interval of the printer.
+/// Shows the progress of a push on stderr until the display is dropped: the competition, the percentage, the remaining time,
+/// the transferred bytes, and the elapsed time. A terminal shows one line that changes. Other outputs get a line at each
+/// interval of the printer.
 pub struct TransferDisplay {
     ticker: Option<Ticker>,
     bar: Option<ProgressBar>,
 }
 
 impl TransferDisplay {
-    pub fn new(printer: &Printer, link: &Link) -> TransferDisplay {
+    pub fn new(
+        printer: &Printer,
+        link: &Link,
+        progress: &Arc<Mutex<PushProgress>>,
+    ) -> TransferDisplay {
         if printer.level == MessageLevel::Quiet {
             return TransferDisplay {
                 ticker: None,
@@ -381,16 +388,18 @@ impl TransferDisplay {
         };
         let (printer, link, shown, begun) =
             (printer.clone(), link.clone(), bar.clone(), Instant::now());
+        let (progress, mut fraction) = (progress.clone(), Fraction::new(&[]));
         let tick = move || {
-            let mut facts = describe_transfer(&link);
-            if facts.is_empty() {
-                facts.push("nothing transferred yet".to_owned());
-            }
+            let progress = progress.lock().clone();
+            let mut facts = push_facts(&progress, link.remote().settled(), &mut fraction);
+            facts.extend(describe_transfer(&link));
             facts.push(units::duration(begun.elapsed()));
-            let line = facts.join(", ");
             match &shown {
-                Some(bar) => bar.set_message(line),
-                None => printer.message(line),
+                Some(bar) => {
+                    let width = terminal_width().saturating_sub(SPINNER_WIDTH);
+                    bar.set_message(fit_facts("", &facts, width));
+                }
+                None => printer.message(facts.join(", ")),
             }
         };
         TransferDisplay {
@@ -398,6 +407,29 @@ impl TransferDisplay {
             bar,
         }
     }
+}
+
+/// The width of the spinner and the space after it.
+const SPINNER_WIDTH: usize = 2;
+
+/// Returns for example `sending a-competition (2 of 5)`, `34 % of 1.20 GB` and `3 min left`. `settled` is the number of
+/// bytes that are in the remote.
+fn push_facts(progress: &PushProgress, settled: u64, fraction: &mut Fraction) -> Vec<String> {
+    let total = progress.total_bytes;
+    if progress.number == 0 {
+        return vec!["planning".to_owned()];
+    }
+    let done = settled.min(total);
+    fraction.update(std::iter::once(StepBytes { done, total }));
+    let mut facts = vec![format!(
+        "sending {} ({} of {})",
+        progress.id, progress.number, progress.competitions
+    )];
+    let percent = (u128::from(done) * 100).checked_div(u128::from(total));
+    facts.extend(percent.map(|percent| format!("{percent} % of {}", units::bytes(total))));
+    let left = fraction.time_left().filter(|left| left.as_secs() > 0);
+    facts.extend(left.map(|left| format!("{} left", units::approximate_duration(left))));
+    facts
 }
 
 impl Drop for TransferDisplay {
@@ -569,6 +601,37 @@ mod tests {
             assert_eq!(stopped, step == "y", "{lines:?}");
         }
         assert_eq!(state.facts()[..2], ["0 of 2 steps", "0 %"]);
+    }
+
+    #[test]
+    fn a_push_shows_its_competition_and_percentage() {
+        let mut fraction = Fraction::new(&[]);
+        let mut progress = PushProgress::default();
+        assert_eq!(push_facts(&progress, 0, &mut fraction), ["planning"]);
+        (progress.number, progress.competitions) = (2, 5);
+        progress.id = "a".to_owned();
+        assert_eq!(
+            push_facts(&progress, 0, &mut fraction),
+            ["sending a (2 of 5)"]
+        );
+        progress.total_bytes = 2000;
+        for (settled, expected) in [(500, "25 % of 2.00 kB"), (3000, "100 % of 2.00 kB")] {
+            assert_eq!(push_facts(&progress, settled, &mut fraction)[1], expected);
+        }
+    }
+
+    /// The step of a single large object counts its bytes as they arrive from the remote.
+    #[test]
+    fn bytes_that_arrive_count_as_progress() {
+        let mut state = state(1);
+        let counters = Arc::new(Progress::default());
+        state.apply(&started("x", &counters), true);
+        counters.set_total_bytes(1 << 30);
+        counters.arriving.store(1 << 29, Ordering::Relaxed);
+        state.update_figures();
+        let line = state.line();
+        assert!(line.contains(", 49 %, "), "{line}");
+        assert!(line.contains("now a/x (50 % of 1.07 GB"), "{line}");
     }
 
     #[test]

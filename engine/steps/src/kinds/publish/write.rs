@@ -201,7 +201,6 @@ impl Publication<'_> {
                 .open(&content)
                 .map_err(|cause| content_error(file.path(), cause))?;
             let written = write(index, &file, &opened, worker)?;
-            context.progress.add_bytes(content.bytes());
             context.progress.add_file();
             let mut files = files.lock();
             if let Some(file) = files.get_mut(index as usize) {
@@ -324,6 +323,7 @@ impl Worker {
                 let set = File::open(path).and_then(|file| file.set_modified(time));
                 set.map_err(PublishError::io("set the time of", path))?;
             }
+            context.progress.add_bytes(content.bytes());
             let metadata = fs::symlink_metadata(path);
             let metadata = metadata.map_err(PublishError::io("inspect", path))?;
             return Ok(WrittenFile::new(&metadata, None));
@@ -343,6 +343,7 @@ impl Worker {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
             read.map_err(|cause| content_error(name, cause))?;
             let metadata = file.write_all(&self.bytes).and_then(|()| confirm(&file));
+            context.progress.add_bytes(content.bytes());
             let sha256 = Sha256::of_bytes(&self.bytes);
             return Ok(WrittenFile::new(&metadata.map_err(failed)?, Some(sha256)));
         }
@@ -364,6 +365,7 @@ impl Worker {
             hasher.update(chunk);
             file.write_all(chunk).map_err(&failed)?;
             let count = chunk.len();
+            context.progress.add_bytes(count as u64);
             reader.consume(count);
         }
         let metadata = confirm(&file).map_err(failed)?;
