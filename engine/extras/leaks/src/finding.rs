@@ -1,10 +1,13 @@
 //! The findings of detectors and their levels, and the errors of a search.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use prep_contents::ContentsError;
 use serde::Serialize;
 use thiserror::Error;
+
+use crate::facts::Channel;
 
 /// The level of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -56,6 +59,9 @@ pub struct LeakFinding {
     /// The reason why the pipeline accepts the finding. `None` if the pipeline does not accept it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
+    /// The fact and the answer column, if the finding is about a single fact.
+    #[serde(skip)]
+    fact: Option<(String, String)>,
 }
 
 impl LeakFinding {
@@ -75,7 +81,31 @@ impl LeakFinding {
                 _ => advice(detector),
             },
             accepted: None,
+            fact: None,
         }
+    }
+
+    /// Adds the fact and the answer column that the finding is about.
+    #[must_use]
+    pub(crate) fn about(mut self, channel: Channel, fact: &str, label: &str) -> LeakFinding {
+        self.fact = Some((fact.to_owned(), label.to_owned()));
+        if channel == Channel::Code && self.level > LeakLevel::Note {
+            self.advice = "replace the codes with new random ones, or leave them out";
+        }
+        self
+    }
+
+    /// Returns the answer column, and the column, file or ids that reveal it. Two findings with the same result have the
+    /// same cause. Returns `None` if the finding is not about a single fact.
+    fn cause(&self) -> Option<(&str, &str, Vec<&str>)> {
+        let (fact, label) = self.fact.as_ref()?;
+        let is_place = |word: &&str| *word == "ids" || word.contains(['`', '.', '/']);
+        let kind = match self.detector {
+            "cells" | "groups" | "neighbours" => "column",
+            "order" => "answers-elsewhere",
+            other => other,
+        };
+        Some((label, kind, fact.split(' ').filter(is_place).collect()))
     }
 
     #[must_use]
@@ -93,6 +123,46 @@ impl LeakFinding {
         self.p_value = Some(p);
         self
     }
+}
+
+/// The start of the line of evidence that names another fact with the same cause.
+const ALSO: &str = "also: ";
+
+/// At most this number of findings of a detector about facts is reported for each answer column.
+const MAX_OF_DETECTOR: usize = 2;
+
+/// Merges findings with the same cause, for example about two characters of the same code. Keeps the finding with the
+/// highest level, and adds one of the other facts to its evidence. Findings of equal level are expected in the order of
+/// their strength.
+pub(crate) fn merge(mut findings: Vec<LeakFinding>) -> Vec<LeakFinding> {
+    // If the values of a column or file are a leak, their spelling and order add nothing.
+    findings.sort_by_key(|one| {
+        let is_value = matches!(one.detector, "column" | "answers-elsewhere");
+        (Reverse(one.level), !is_value)
+    });
+    let mut merged: Vec<LeakFinding> = Vec::new();
+    for finding in findings {
+        let Some((fact, label)) = &finding.fact else {
+            merged.push(finding);
+            continue;
+        };
+        let mut known = merged.iter_mut();
+        if let Some(same) = known.find(|one| one.cause() == finding.cause()) {
+            let is_named = same.evidence.iter().any(|line| line.starts_with(ALSO));
+            if !is_named && same.fact != finding.fact {
+                same.evidence.push(format!("{ALSO}{fact}"));
+            }
+            continue;
+        }
+        let is_similar = |one: &&LeakFinding| {
+            let own = one.fact.as_ref().is_some_and(|(_, own)| own == label);
+            own && one.detector == finding.detector
+        };
+        if merged.iter().filter(is_similar).count() < MAX_OF_DETECTOR {
+            merged.push(finding);
+        }
+    }
+    merged
 }
 
 fn advice(detector: &str) -> &'static str {

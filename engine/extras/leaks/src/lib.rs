@@ -95,6 +95,7 @@ pub fn find(
     }
     // Findings that can be explained by chance are not reported.
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
+    let mut findings = finding::merge(findings);
     places::add(&world, &mut findings);
     let unread = world.public.unread;
     if !unread.is_empty() {
@@ -120,4 +121,4 @@ pub fn find(
 }
 
 /// With fewer test items than this, a statistical finding is only a note.
-const MIN_ITEMS: usize = 50;
+pub const MIN_ITEMS: usize = 50;

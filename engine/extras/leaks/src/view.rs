@@ -27,6 +27,10 @@ pub(crate) struct View<'a> {
     baselines: Vec<OnceCell<Option<Prediction>>>,
 }
 
+/// If the intended features explain at least this fraction of the variance of the answers, most other facts cannot be
+/// measured.
+pub(crate) const MAX_MEASURABLE: f64 = 0.9;
+
 /// If fewer test items than this are related to a training item, there is no finding.
 const MIN_RELATED: usize = 15;
 
@@ -62,11 +66,8 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn cells<'b>(&self, values: &'b FactValues) -> Vec<Option<&'b str>> {
-        self.world
-            .chosen
-            .iter()
-            .map(|item| values.get(*item))
-            .collect()
+        let chosen = self.world.chosen.iter();
+        chosen.map(|item| values.get(*item)).collect()
     }
 
     pub(crate) fn answer<'b>(&self, label: &'b AnswerColumn, place: usize) -> &'b str {
@@ -108,7 +109,8 @@ impl<'a> View<'a> {
         Some((train, rows))
     }
 
-    /// Measures how much a prediction improves on the baseline, and records the p-value.
+    /// Measures how much a prediction improves on the baseline, and records the p-value. `beyond` is 0 if the baseline
+    /// leaves too little unexplained.
     pub(crate) fn measure(
         &self,
         label: &AnswerColumn,
@@ -116,8 +118,11 @@ impl<'a> View<'a> {
         prediction: &Prediction,
         tests: &mut Tests,
     ) -> Gain {
-        let measured = gain(targets, self.baseline(label, targets), prediction);
+        let mut measured = gain(targets, self.baseline(label, targets), prediction);
         tests.record(measured.p);
+        if measured.absolute < (1.0 - MAX_MEASURABLE) * measured.beyond {
+            measured.beyond = 0.0;
+        }
         measured
     }
 
@@ -192,20 +197,19 @@ impl<'a> View<'a> {
             if is_code(&test) {
                 continue;
             }
-            let column = name
-                .split('`')
-                .nth(1)
-                .filter(|_| *channel == Channel::Column);
-            let column = column.and_then(|column| train?.column(column));
-            let train = column
-                .into_iter()
-                .flat_map(CellTexts::iter)
-                .map(Some)
-                .collect();
+            let column = column_of(*channel, name).and_then(|column| train?.column(column));
+            let train = column.into_iter().flat_map(CellTexts::iter);
+            let train = train.map(Some).collect();
             intended.push(Intended { test, train });
         }
         predict_from_intended(&intended, targets, &rows.unwrap_or_default())
     }
+}
+
+/// Returns the column of a test table whose cells are the values of a fact.
+pub(crate) fn column_of(channel: Channel, name: &str) -> Option<&str> {
+    let mut quoted = name.split('`').skip(1);
+    quoted.next().filter(|_| channel == Channel::Column)
 }
 
 /// Returns whether at least half of the different answers also occur in the training part. Also returns true if no
@@ -228,13 +232,9 @@ fn is_code(cells: &[Option<&str>]) -> bool {
     let cells: Vec<&str> = cells.iter().flatten().map(|cell| cell.trim()).collect();
     let mut lengths: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for cell in &cells {
+        let first = cell.chars().next().and_then(|c| c.to_digit(10));
         let firsts = lengths.entry(cell.len()).or_default();
-        firsts.extend(
-            cell.chars()
-                .next()
-                .and_then(|c| c.to_digit(10))
-                .map(f64::from),
-        );
+        firsts.extend(first.map(f64::from));
     }
     let is_number = |cell: &&str| cell.len() >= 5 && cell.bytes().all(|byte| byte.is_ascii_digit());
     let different = cells.iter().collect::<HashSet<_>>().len();

@@ -43,10 +43,8 @@ pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Divis
             found.push(test);
         }
     };
-    let tables = world
-        .labels
-        .iter()
-        .find_map(|label| world.train_table(label));
+    let mut labels = world.labels.iter();
+    let tables = labels.find_map(|label| world.train_table(label));
     if let Some(train) = tables {
         for (shown, key, items) in world.test_tables() {
             let row_of = rows_of_items(items);
@@ -121,11 +119,8 @@ fn first_digits(id: &str, place: usize) -> Option<&str> {
 /// Returns whether a column divides the test items into groups of several items, and hardly any of these groups has
 /// training items. `test` and `train` are the column's cells in the test part and in the training part.
 pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
-    let known: HashSet<&str> = train
-        .iter()
-        .copied()
-        .filter(|cell| !is_missing(cell))
-        .collect();
+    let known = train.iter().copied().filter(|cell| !is_missing(cell));
+    let known: HashSet<&str> = known.collect();
     let present = test.iter().flatten().filter(|cell| !is_missing(cell));
     let count = present.clone().count();
     let groups = present.clone().collect::<HashSet<_>>().len();
@@ -168,13 +163,7 @@ fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     if agreement.alone < MIN_VARIANCE || agreement.p > 1e-3 || is_sorted(numbers, targets) {
         return None;
     }
-    let mut order: Vec<usize> = (0..numbers.len()).collect();
-    let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
-    order.sort_by(|one, other| number(one).total_cmp(&number(other)));
-    let rows: Vec<&Vec<f64>> = order
-        .iter()
-        .filter_map(|item| targets.test.get(*item))
-        .collect();
+    let (order, rows) = targets.sorted_by(numbers);
     let column = |column: usize| -> Vec<f64> {
         rows.iter()
             .filter_map(|row| row.get(column).copied())

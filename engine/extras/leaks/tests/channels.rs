@@ -600,6 +600,88 @@ fn wav_of(writer: &str) -> Vec<u8> {
     [b"RIFF".as_slice(), &length, &chunks].concat()
 }
 
+/// A column that reveals the answers in several ways has a single finding, with advice about this column.
+#[test]
+fn one_cause_is_one_finding() {
+    /// Returns the cell of an item. The second argument is the class.
+    type Cell = fn(&mut Random, usize) -> String;
+    fn amount(random: &mut Random, class: usize) -> String {
+        match class {
+            0 => String::new(),
+            _ => format!("{}.{:02}", random.below(100), random.below(100)),
+        }
+    }
+    fn ticket(random: &mut Random, class: usize) -> String {
+        format!("{}{:06}", ["A", "K"][class], random.below(1_000_000))
+    }
+    fn mail(random: &mut Random, class: usize) -> String {
+        let (name, length) = (random.below(1 << 30), 3 + random.below(5));
+        let name: String = format!("{name:08x}").chars().take(length).collect();
+        format!("{name}{}@mail.org", ["q", "x"][class])
+    }
+    let cells: [(&str, &str, Cell); 3] = [
+        ("whether there is a number", "remove the column", amount),
+        ("the first letter of a code", "new random ones", ticket),
+        ("the letter before a separator", "new random ones", mail),
+    ];
+    for (name, advice, cell) in cells {
+        for is_leak in [true, false] {
+            let mut items = Items::new(5, is_leak);
+            let files = items.tables("c,d,", &mut |items, item| {
+                let class = items.shown[item];
+                format!("{},1,", cell(&mut items.random, class))
+            });
+            let mut findings = items.search(&files, 1 << 30, &|_| {}).findings;
+            findings.retain(|one| one.level > LeakLevel::Note);
+            assert_eq!(findings.len(), usize::from(is_leak), "{name}: {findings:?}");
+            let mut findings = findings.iter();
+            assert!(findings.all(|one| one.advice.contains(advice)), "{name}");
+        }
+    }
+}
+
+/// Small numbers are ids in lists of different numbers, and in a column of different numbers.
+#[test]
+fn small_numbers_in_lists_are_ids() {
+    for is_leak in [true, false] {
+        for path in [
+            "returned.txt",
+            "returned.json",
+            "returned.csv",
+            "states.csv",
+        ] {
+            let mut items = Items::new(6, is_leak);
+            let mut ids: Vec<usize> = (1..=TRAIN + TEST).collect();
+            for place in (1..ids.len()).rev() {
+                ids.swap(place, items.random.below(place + 1));
+            }
+            items.ids = ids.iter().map(usize::to_string).collect();
+            let mut files = items.plain();
+            let numbers = items.ids.iter().zip(&items.shown);
+            let listed = numbers.clone().filter(|(_, class)| **class == 1);
+            let listed: Vec<&str> = listed.map(|(id, _)| id.as_str()).collect();
+            let text = match path {
+                "returned.json" => format!("[{}]", listed.join(", ")),
+                "returned.csv" => format!("customer\n{}\n", listed.join("\n")),
+                "states.csv" => numbers.fold("customer,state\n".to_owned(), |text, (id, class)| {
+                    text + &format!("{id},s{class}\n")
+                }),
+                _ => listed.join("\n"),
+            };
+            files.push((path.to_owned(), text.into_bytes()));
+            let report = items.search(&files, 1 << 30, &|_| {});
+            let of_file = report.findings.iter().filter(|one| one.what.contains(path));
+            let open: Vec<_> = of_file.filter(|one| one.level > LeakLevel::Note).collect();
+            assert_eq!(open.len(), usize::from(is_leak), "{path}: {open:#?}");
+            let mut open = open.iter();
+            assert!(
+                open.all(|one| one.detector == "answers-elsewhere"),
+                "{path}"
+            );
+        }
+    }
+}
+
 /// A finding shows where the leak is, how many items prove it, examples, and what to do.
 #[test]
 fn findings_show_place_evidence_and_advice() {

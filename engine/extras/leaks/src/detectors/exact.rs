@@ -23,7 +23,7 @@ use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::Targets;
 use crate::statistics::{SplitMix, Tests, counts, majority, purity, tail_of_binomial};
 use crate::text::number;
-use crate::view::View;
+use crate::view::{View, column_of};
 use crate::world::AnswerColumn;
 
 /// A fact with values for fewer rows than this is not examined.
@@ -36,18 +36,12 @@ const MIN_GROUPS: usize = 30;
 /// Number of random pairs of items. For each pair, the linear function is tried that maps the two cells to the two answers.
 const LINES: usize = 300;
 
-/// A finding with a smaller p-value than this is never dropped as chance, however many facts are tested.
-const CERTAIN: f64 = 1e-12;
-
 /// A cell and the answer of its item.
 type CellAndAnswer<'a> = (&'a str, &'a str);
 
-/// `known` are the findings of other detectors about the label. If one of these findings is a
-/// leak in paths, ids or codes, these are not examined.
 pub(super) fn find(
     view: &View<'_>,
     (label, targets): (&AnswerColumn, &Targets),
-    known: &[LeakFinding],
     tests: &mut Tests,
 ) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -55,14 +49,8 @@ pub(super) fn find(
     let groups = targets.folds.number_of_groups();
     let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
-        let detector = channel.detector();
-        let is_certain = |one: &LeakFinding| one.p_value.is_none_or(|p| p < CERTAIN);
-        let is_known = |one: &LeakFinding| {
-            one.detector == detector && one.level > LeakLevel::Note && is_certain(one)
-        };
         // A class in a path, an id or a code is a leak, even if the intended features also predict the answers.
-        let is_new = channel.is_part(name) && !known.iter().any(is_known);
-        if !is_new && !is_value(*channel) || values.len() < MIN_ROWS {
+        if !channel.is_part(name) && !is_value(*channel) || values.len() < MIN_ROWS {
             continue;
         }
         let cells = view.cells(values);
@@ -78,7 +66,8 @@ pub(super) fn find(
         };
         let p = tests.record(p);
         let what = format!("{name} {how} `{}`", label.name);
-        let finding = LeakFinding::new(LeakLevel::Leak, detector, what)
+        let finding = LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
+            .about(*channel, name, &label.name)
             .evidence(view.examples(label, &cells));
         found.push(finding.p_value(p));
         if found.len() >= 3 {
@@ -369,18 +358,12 @@ impl VerbatimSearch<'_> {
     /// Returns whether the task is to rewrite the column `source`. In this case, some training answers equal the cell of
     /// this column, and others do not.
     fn is_rewritten(&self, source: &PublicValue<'_>) -> bool {
-        let column = source
-            .name
-            .split('`')
-            .nth(1)
-            .filter(|_| source.channel == Channel::Column);
+        let column = column_of(source.channel, source.name);
         let equal_fraction = column.and_then(|column| {
             let train = self.view.world.train_table(self.label)?;
             let (cells, answers) = (train.column(column)?, train.column(&self.label.name)?);
-            let equal = cells
-                .iter()
-                .zip(answers.iter())
-                .filter(|(cell, answer)| cell == answer);
+            let pairs = cells.iter().zip(answers.iter());
+            let equal = pairs.filter(|(cell, answer)| cell == answer);
             Some(equal.count() as f64 / cells.len().max(1) as f64)
         });
         equal_fraction.is_some_and(|fraction| (0.02..0.98).contains(&fraction))
@@ -400,10 +383,8 @@ impl VerbatimSearch<'_> {
         let of_answers: Vec<_> = self.answers.iter().copied().map(elements).collect();
         let all: BTreeSet<&String> = of_answers.iter().flatten().collect();
         let mut sources = self.sources.iter();
-        let first = self
-            .answers
-            .iter()
-            .position(|answer| flag(answer) == Some(true));
+        let mut answers = self.answers.iter();
+        let first = answers.position(|answer| flag(answer) == Some(true));
         let source = if all.iter().all(|one| flag(one).is_some()) {
             sources.find(|source| {
                 [is_element, is_word].iter().any(|is_listed| {
@@ -458,12 +439,8 @@ impl VerbatimSearch<'_> {
     fn pairs(&self) -> Option<LeakFinding> {
         let is_column =
             |source: &&PublicValue<'_>| matches!(source.channel, Channel::Column | Channel::Field);
-        let columns: Vec<&PublicValue<'_>> = self
-            .sources
-            .iter()
-            .filter(is_column)
-            .take(MAX_COLUMNS)
-            .collect();
+        let columns = self.sources.iter().filter(is_column);
+        let columns: Vec<&PublicValue<'_>> = columns.take(MAX_COLUMNS).collect();
         let answers = &self.answers;
         let count = columns.len() * columns.len() * (SEPARATORS.len() + 2);
         if self.may_be_chance(count, answers) {
@@ -557,10 +534,8 @@ fn combination(one: &[&str], other: &[&str], answers: &[&str]) -> Option<String>
 
 /// Returns the maximum error of a number that is rounded to its last decimal: half a unit of this decimal and a tolerance.
 fn rounding_error(number: &str) -> f64 {
-    let decimals = number
-        .trim()
-        .split_once('.')
-        .map_or(0, |(_, tail)| tail.len());
+    let parts = number.trim().split_once('.');
+    let decimals = parts.map_or(0, |(_, tail)| tail.len());
     0.6 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0))
 }
 

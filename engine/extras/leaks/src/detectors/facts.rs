@@ -16,12 +16,12 @@ use std::collections::{BTreeMap, HashSet};
 use prep_failure::{QuotedValue, units};
 
 use super::exact;
-use crate::facts::Channel;
+use crate::facts::{Channel, FactKey};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Folds, Gain, Prediction, Targets, by_nearest, by_value, gain, is_sorted};
 use crate::statistics::{Tests, counts, purity, tail_of_binomial};
 use crate::text::numbers_or_nan;
-use crate::view::View;
+use crate::view::{MAX_MEASURABLE, View};
 use crate::world::AnswerColumn;
 
 /// A fact with values for fewer items than this is not measured. A single value that fewer items have is not examined.
@@ -53,12 +53,11 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// If the intended features explain at least this fraction of the variance of the answers, most other facts cannot be
-/// measured.
-const MAX_MEASURABLE: f64 = 0.9;
+/// If the intended features explain a smaller fraction of the variance than this, no single feature explains nearly all.
+const MIN_EXAMINED: f64 = 0.8;
 
-/// If a single feature explains at least this fraction of the variance of the answers, the feature is a risk.
-const MAX_SINGLE: f64 = 0.99;
+/// If a single value explains at least this fraction of the variance of the answers, the value is a risk.
+const MAX_SINGLE: f64 = 0.97;
 
 /// Returns a note if the intended features nearly determine the answers, so that other facts add nothing. If a
 /// single feature nearly determines the answers, and no leak was found, the finding is a risk instead of a note.
@@ -69,7 +68,7 @@ fn masked(
     has_leak: bool,
 ) -> Option<LeakFinding> {
     let skill = gain(targets, None, baseline).alone;
-    if skill < MAX_MEASURABLE {
+    if skill < MIN_EXAMINED {
         return None;
     }
     let facts = view.facts.all.iter();
@@ -84,14 +83,18 @@ fn masked(
         };
         let best = best(key.0, &view.cells(values), targets, None).map(|best| best.gain);
         let alone = best.or_else(of_words).map_or(0.0, |gain| gain.alone);
-        (alone, &key.1)
+        (alone, key)
     });
     let strongest = skills.max_by(|one, other| one.0.total_cmp(&other.0));
-    let most = strongest.map_or(0.0, |(most, _)| most);
-    let alone = strongest.map(|(most, name)| format!(" ({name} alone: {:.0} %)", 100.0 * most));
+    // A picture or a sound may show the answer, but a value probably results from it.
+    let is_value = |(most, key): (f64, &FactKey)| most >= MAX_SINGLE && key.0 != Channel::Look;
+    let is_single = strongest.is_some_and(is_value);
+    if skill < MAX_MEASURABLE && !is_single {
+        return None;
+    }
+    let alone = strongest.map(|(most, key)| format!(" ({} alone: {:.0} %)", key.1, 100.0 * most));
     // If answers are words, the task may be to rewrite the words of a column. The finding is then only a note.
-    let is_risk = most >= MAX_SINGLE && label.numbers.is_some() && !has_leak;
-    let level = LeakLevel::Risk.if_strong(is_risk);
+    let level = LeakLevel::Risk.if_strong(is_single && label.numbers.is_some() && !has_leak);
     let what = format!(
         "the intended features already explain {:.0} % of the variance of `{}`{}, so most other facts could not be measured",
         100.0 * skill,
@@ -122,22 +125,13 @@ fn find_for_label(
             continue;
         }
         if let Some(best) = best(*channel, &fact.cells, targets, baseline) {
-            tests.record(best.gain.p);
-            found.extend(fact.judge(&best, (label, targets), view));
+            found.extend(fact.judge(&best, (label, targets), view, tests));
         }
     }
-    // Only the two findings with the largest gain are reported for each detector.
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let mut findings: Vec<LeakFinding> = Vec::new();
-    for (_, finding) in found {
-        let same = findings.iter().map(|one| one.detector);
-        let same = same.filter(|detector| *detector == finding.detector);
-        if same.count() < 2 {
-            findings.push(finding);
-        }
-    }
-    findings.extend(exact::find(view, (label, targets), &findings, tests));
-    findings
+    let found = found.into_iter().map(|(_, finding)| finding);
+    let exact = exact::find(view, (label, targets), tests);
+    found.chain(exact).collect()
 }
 
 /// The prediction with the smallest p-value among all predictions from a fact.
@@ -218,6 +212,7 @@ impl MeasuredFact<'_> {
         best: &BestPrediction,
         (label, targets): (&AnswerColumn, &Targets),
         view: &View<'_>,
+        tests: &mut Tests,
     ) -> Option<(f64, LeakFinding)> {
         let (gain, cells, name) = (&best.gain, &self.cells, self.name);
         let channel = self.channel;
@@ -243,12 +238,12 @@ impl MeasuredFact<'_> {
             }
             _ => None,
         };
+        let p = tests.record(pure.as_ref().map_or(gain.p, |pure| pure.p.min(gain.p)));
         // The minimum gain as a fraction of the total variance.
         let min_absolute = if channel == Channel::Size { 0.15 } else { 0.05 };
         if (gain.beyond < min_gain || gain.absolute < min_absolute) && pure.is_none() {
             return None;
         }
-        let p = pure.as_ref().map_or(gain.p, |pure| pure.p.min(gain.p));
         let level = match gain.alone >= 0.5 || pure.is_some() {
             _ if is_adjacent => LeakLevel::Note,
             true => LeakLevel::Leak,
@@ -290,6 +285,7 @@ impl MeasuredFact<'_> {
             channel => channel.detector(),
         };
         let finding = LeakFinding::new(level, detector, what)
+            .about(channel, name, &label.name)
             .evidence(view.examples(label, cells))
             .p_value(p);
         Some((gain.beyond, finding))

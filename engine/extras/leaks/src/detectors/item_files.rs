@@ -108,14 +108,8 @@ impl<'a> Haystack<'a> {
             .flat_map(|number| {
                 let degrees = (number / 100.0).trunc();
                 let minutes = degrees + (number - 100.0 * degrees) / 60.0;
-                [
-                    number,
-                    minutes,
-                    number / 1e3,
-                    number / 1e6,
-                    number / 1e7,
-                    number * 1e3,
-                ]
+                let scaled = [1.0, 1e-3, 1e-6, 1e-7, 1e3].map(|factor| factor * number);
+                scaled.into_iter().chain([minutes])
             })
             .map(f64::abs)
             .collect();
@@ -129,9 +123,8 @@ impl<'a> Haystack<'a> {
                 let number = number.abs();
                 let reach = number * 2e-8;
                 let from = self.numbers.partition_point(|one| *one < number - reach);
-                self.numbers
-                    .get(from)
-                    .is_some_and(|one| *one <= number + reach)
+                let near = self.numbers.get(from);
+                near.is_some_and(|one| *one <= number + reach)
             }
             _ => self.text.contains(value),
         }

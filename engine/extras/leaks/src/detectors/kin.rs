@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::facts::ids;
+use crate::facts::{Channel, ids};
 use crate::finding::{LeakFinding, LeakLevel};
 use crate::model::{Prediction, nearest_from_train, value_from_train};
 use crate::statistics::{Tests, finite};
@@ -70,6 +70,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
                     view.world.chosen.len()
                 );
                 let finding = LeakFinding::new(LeakLevel::Risk, detector, what)
+                    .about(Channel::Column, &relation.what, &label.name)
                     .evidence(view.examples(label, &relation.test))
                     .p_value(measured.p);
                 found.push((measured.beyond, finding));
@@ -172,7 +173,7 @@ fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a
         let row_of = rows_of_items(items);
         for (name, own, other) in shown.table.shared_columns(key, train) {
             relations.push(ItemRelation {
-                what: format!("`{name}`"),
+                what: format!("`{name}` in {}", shown.path),
                 test: world.cells(own, &row_of),
                 train: other.iter().collect(),
                 kind: GROUP,

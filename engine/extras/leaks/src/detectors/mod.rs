@@ -62,14 +62,6 @@ pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<Leak
     }
     found.extend(copies);
     found.extend(groups::find_hidden_names(world));
-    // If a finding reports that a column's values are a leak, a finding about the spelling of its cells adds nothing.
-    let columns = found.iter().filter(|one| one.detector == "column");
-    let columns = columns.filter_map(|one| one.what.split('`').nth(1));
-    let columns: Vec<String> = columns.map(|name| format!("`{name}`")).collect();
-    found.retain(|one| {
-        let mut columns = columns.iter();
-        one.detector != "cells" || !columns.any(|name| one.what.contains(name))
-    });
     found.extend(verbatim);
     found
 }

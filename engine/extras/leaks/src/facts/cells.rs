@@ -236,25 +236,17 @@ pub(crate) fn quotes(text: &str, delimiter: u8) -> Vec<String> {
         (String::new(), false, true, false);
     let mut last = 0;
     for byte in text.bytes() {
-        match byte {
-            b'"' => {
-                has_quotes |= is_first;
-                is_quoted = !is_quoted;
-                is_first = false;
-            }
-            b'\n' if !is_quoted => {
-                row.push(if has_quotes { 'q' } else { '-' });
-                if last == b'\r' {
-                    row.push('r');
-                }
+        if !is_quoted && (byte == delimiter || byte == b'\n') {
+            row.push(if has_quotes { 'q' } else { '-' });
+            (is_first, has_quotes) = (true, false);
+            if byte == b'\n' {
+                row.extend((last == b'\r').then_some('r'));
                 rows.push(std::mem::take(&mut row));
-                (is_first, has_quotes) = (true, false);
             }
-            byte if byte == delimiter && !is_quoted => {
-                row.push(if has_quotes { 'q' } else { '-' });
-                (is_first, has_quotes) = (true, false);
-            }
-            _ => is_first = false,
+        } else {
+            has_quotes |= is_first && byte == b'"';
+            is_quoted ^= byte == b'"';
+            is_first = false;
         }
         last = byte;
     }

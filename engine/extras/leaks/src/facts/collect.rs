@@ -7,15 +7,21 @@ use prep_contents::Format;
 use super::{Channel, ItemFacts, cells, documents, ids, lines, tables};
 use crate::table::{CellTexts, is_missing};
 use crate::text::ContentKind;
-use crate::world::{World, rows_of_items};
+use crate::world::{World, are_different, rows_of_items};
 
 /// Returns the facts of all files. `seen` contains the facts that were collected while the files were read.
 pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     let mut facts = seen;
-    let item_of = |text: &str| world.item_in_text(text);
     let paths = world.public.tables.iter();
     let paths: HashSet<&str> = paths.map(|shown| shown.path.as_str()).collect();
     for (path, text) in world.common_texts() {
+        // Small numbers are ids only in a list of different numbers.
+        let words = lines::words(text).skip_while(|word| word.parse::<u32>().is_err());
+        let is_list = words.clone().all(|word| word.parse::<u32>().is_ok()) && are_different(words);
+        let item_of = |word: &str| match is_list {
+            true => world.item_of_name(word),
+            false => world.item_in_text(word),
+        };
         lines::collect_encoded(path, text, &item_of, &mut facts);
         let kind = ContentKind::from_path(path);
         if kind == ContentKind::Json {

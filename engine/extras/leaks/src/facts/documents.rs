@@ -77,8 +77,11 @@ impl DocumentWalk<'_> {
                     if let Some(item) = self.item(inner) {
                         self.add_keys(item, shape, keys);
                         let what = format!("the position in the list `{shape}` of {}", self.path);
-                        self.facts
-                            .number(Channel::Order, &what, item, number as f64);
+                        // The position in the outermost list is the position in the file.
+                        if !shape.is_empty() {
+                            let facts = &mut self.facts;
+                            facts.number(Channel::Order, &what, item, number as f64);
+                        }
                     }
                     self.value(inner, &inner_shape, keys, depth + 1);
                 }

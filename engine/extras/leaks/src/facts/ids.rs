@@ -128,6 +128,20 @@ pub(crate) fn collect(
                 false => (channel, format!("word {}", place + 1)),
             };
             facts.add(channel, &format!("{what} of {name}"), item, part);
+            // If words have different lengths, the letter before or after a separator has no fixed position.
+            let ends = [
+                ("1", part.chars().next()),
+                ("1 from the end", part.chars().last()),
+            ];
+            for (end, letter) in ends.into_iter().filter(|_| channel != Channel::Look) {
+                let what = format!("character {end} of {what} of {name}");
+                facts.add(
+                    channel,
+                    &what,
+                    item,
+                    &letter.map(String::from).unwrap_or_default(),
+                );
+            }
         }
     }
 }

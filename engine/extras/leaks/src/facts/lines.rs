@@ -21,7 +21,7 @@ const MAX_BLOCK: usize = 40;
 /// Maximum number of lines of an item's own text that become facts.
 const MAX_LINES: usize = 100;
 
-pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
         .filter(|word| !word.is_empty())
 }
@@ -174,10 +174,11 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Item
         let what = format!("the first line of `{kind}`");
         facts.add(Channel::Form, &what, item, first);
     }
-    let length = text.trim_end().chars().count();
+    let length = text.trim_end().chars().filter(|c| *c != '\r').count();
     let what = format!("the length of the text of `{kind}`");
     facts.number(Channel::Look, &what, item, length as f64);
-    let tail = text.len() - text.trim_end().len();
+    let tail = text.chars().rev().take_while(|c| c.is_whitespace());
+    let tail = tail.filter(|c| *c != '\r').count();
     let what = format!("the amount of whitespace after the text of `{kind}`");
     facts.number(Channel::Form, &what, item, tail as f64);
     let what = format!("the line endings of `{kind}`");

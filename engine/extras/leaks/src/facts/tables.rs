@@ -167,7 +167,10 @@ fn collect_test_table(
     first: &RowOfItem,
     facts: &mut ItemFacts,
 ) {
-    for (item, row) in first {
+    let has_gaps = |column: &&CellTexts| column.iter().any(is_missing);
+    let with_gaps = table.columns.iter().filter(has_gaps).count();
+    // If only one column has gaps, their number only repeats whether this column has a value.
+    for (item, row) in first.iter().filter(|_| with_gaps > 1) {
         let cells = table.columns.iter().filter_map(|column| column.get(*row));
         let gaps = cells.filter(|cell| is_missing(cell)).count();
         let what = format!("the number of missing cells in the rows of {path}");
@@ -277,14 +280,8 @@ fn join(
         let by_one = columns.find_map(|(place, column)| {
             let there = unique(&[column])?;
             let found = keys.iter().find_map(|(other, column)| {
-                let cells = world
-                    .public
-                    .tables
-                    .get(*other)?
-                    .table
-                    .columns
-                    .get(*column)?;
-                matched(&[cells], joined.get(other)?, &there)
+                let table = &world.public.tables.get(*other)?.table;
+                matched(&[table.columns.get(*column)?], joined.get(other)?, &there)
             });
             Some((Some(place), found?))
         });

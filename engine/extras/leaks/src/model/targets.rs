@@ -66,6 +66,14 @@ impl Targets {
         self.classes.is_some()
     }
 
+    /// Sorts the items by `numbers`, which contains a number or NaN for each item. Returns the items and their targets.
+    pub(crate) fn sorted_by(&self, numbers: &[f64]) -> (Vec<usize>, Vec<&Vec<f64>>) {
+        let rows = numbers.iter().enumerate().zip(&self.test);
+        let mut rows: Vec<((usize, &f64), &Vec<f64>)> = rows.collect();
+        rows.sort_by(|((_, one), _), ((_, other), _)| one.total_cmp(other));
+        rows.into_iter().map(|((item, _), row)| (item, row)).unzip()
+    }
+
     /// Converts other answers, for example those of training items, in the same way as the answers of test items. Returns
     /// `None` if no answer is a known class, or if more than a tenth of the answers are not numbers.
     pub(crate) fn encode(&self, answers: &CellTexts) -> Option<Vec<Vec<f64>>> {
@@ -130,12 +138,8 @@ fn across_folds(
         let mean = mean(known.iter().filter_map(|item| targets.test.get(*item)));
         let predicted = predict(&wanted, &known, &mean);
         for (item, row) in wanted.iter().zip(predicted) {
-            let centred = row.map(|row| {
-                row.iter()
-                    .zip(&mean)
-                    .map(|(one, mean)| one - mean)
-                    .collect()
-            });
+            let difference = |(one, mean): (f64, &f64)| one - mean;
+            let centred = row.map(|row| row.into_iter().zip(&mean).map(difference).collect());
             if let Some(cell) = rows.get_mut(*item) {
                 *cell = centred;
             }
@@ -273,17 +277,12 @@ const MIN_CORRELATION: f64 = 0.3;
 /// Returns whether sorting items by `numbers` also sorts them by their answers. Also returns true if more than a tenth
 /// of the items have no number. Then neighbours may have similar answers only because their numbers are missing.
 pub(crate) fn is_sorted(numbers: &[f64], targets: &Targets) -> bool {
-    let mut order: Vec<usize> = (0..numbers.len().min(targets.test.len())).collect();
-    let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
-    order.retain(|item| number(item).is_finite());
-    if order.len() * 10 < numbers.len() * 9 {
+    // Items without a number come last.
+    let (_, mut rows) = targets.sorted_by(numbers);
+    rows.truncate(finite(numbers).len());
+    if rows.len() * 10 < numbers.len() * 9 {
         return true;
     }
-    order.sort_by(|one, other| number(one).total_cmp(&number(other)));
-    let rows: Vec<&Vec<f64>> = order
-        .iter()
-        .filter_map(|item| targets.test.get(*item))
-        .collect();
     match targets.is_class() {
         true => targets.has_known_classes && has_one_block_per_class(&rows),
         false => has_one_direction(&rows),

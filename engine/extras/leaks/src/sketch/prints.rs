@@ -176,11 +176,8 @@ impl RegionRow {
         }
         self.round(fields, y, regions);
         for region in 0..regions {
-            if self
-                .between
-                .get(region)
-                .is_some_and(|between| *between != 0)
-            {
+            let between = self.between.get(region);
+            if between.is_some_and(|between| *between != 0) {
                 self.round_exactly(fields, y, region, regions);
             }
         }

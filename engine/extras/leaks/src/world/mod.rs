@@ -132,7 +132,12 @@ impl World {
     pub(crate) fn key_of(&self, table: &ColumnTable) -> Option<usize> {
         let columns = table.columns.iter().enumerate().rev();
         let of_items = columns.filter_map(|(place, column)| {
-            let is_key = !self.has_plain_ids || table.names.get(place) == Some(&self.key_name);
+            // Small numbers are ids in the column of ids. Without this column, they are ids if no number occurs twice.
+            let is_key = match table.column(&self.key_name) {
+                _ if !self.has_plain_ids => true,
+                Some(_) => table.names.get(place) == Some(&self.key_name),
+                None => are_different(column.iter()),
+            };
             let cells = column.iter().filter(|_| is_key);
             let items: HashSet<usize> = cells.filter_map(|cell| self.item_of_name(cell)).collect();
             (items.len() >= self.min_items()).then_some((items.len(), place))
@@ -143,12 +148,8 @@ impl World {
 
     /// Returns pairs of a row and its item, for items whose facts are collected.
     pub(crate) fn items_of(&self, table: &ColumnTable, key: usize) -> Vec<(usize, usize)> {
-        let cells = table
-            .columns
-            .get(key)
-            .into_iter()
-            .flat_map(CellTexts::iter)
-            .enumerate();
+        let cells = table.columns.get(key).into_iter();
+        let cells = cells.flat_map(CellTexts::iter).enumerate();
         cells
             .filter_map(|(row, cell)| Some((row, self.item_of_name(cell)?)))
             .collect()
@@ -321,6 +322,12 @@ fn hits(items: &[Option<usize>], all: usize) -> Option<usize> {
     let known = items.iter().flatten();
     let hits = known.clone().collect::<HashSet<_>>().len();
     (2 * hits >= all && 10 * known.count() >= 9 * items.len()).then_some(hits)
+}
+
+/// Returns whether no text occurs twice.
+pub(crate) fn are_different<'a>(mut texts: impl Iterator<Item = &'a str>) -> bool {
+    let mut seen = HashSet::new();
+    texts.all(|text| seen.insert(text))
 }
 
 pub(crate) type RowOfItem = HashMap<usize, usize>;

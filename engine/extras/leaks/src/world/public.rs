@@ -392,12 +392,8 @@ impl Collected<'_> {
         };
         let limits = &self.resources.limits;
         let world = self.world;
-        let is_wanted = |cell: &str| {
-            world
-                .item_of
-                .get(cell)
-                .is_some_and(|item| world.has_facts(*item))
-        };
+        let item_of = |cell: &str| world.item_of.get(cell);
+        let is_wanted = |cell: &str| item_of(cell).is_some_and(|item| world.has_facts(*item));
         // A single table may use only half of the remaining memory.
         match ColumnTable::read(place, format, limits, self.room / 2, &is_wanted) {
             Err(error) if error.is_of_the_system() => return Err(error),
