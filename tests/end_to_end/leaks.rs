@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{CommandResult, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 /// Columns: competition, detector, level, and a word of the finding.
 const KNOWN_LEAKS: &[(&str, &str, &str, &str)] = &[
@@ -104,6 +104,21 @@ fn leaks_examines_only_the_items_that_count_for_the_score() {
     assert_eq!(hit["level"], "leak");
     let evidence = hit["evidence"].to_string();
     assert!(evidence.contains("leading 0, trailing 2"), "{evidence}");
+}
+
+/// A misspelled detector under `accepted` declares a leak, so only a warning shows the mistake. With few items, the
+/// summary shows how many are needed.
+#[test]
+fn leaks_suggests_the_name_of_a_detector() {
+    let sandbox = Harbour::prepared();
+    let accepted = "accepted:\n  cels: why\n\ngrade:\n";
+    let pipeline = Harbour::PIPELINE.replace("grade:\n", accepted);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    sandbox
+        .prep(&["leaks", Harbour::ID])
+        .code(0)
+        .stdout_has(&["declared: cels", "use at least 50"])
+        .stderr_has(&["warning[unknown-detector]", "did you mean `cells`?"]);
 }
 
 #[test]

@@ -107,14 +107,14 @@ pub use prep_diff::{FileDifference, TableDifference};
 pub use prep_digests::Lockfile;
 pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 pub use prep_draft::DraftChoices;
-pub use prep_leaks::{LeakLevel, LeakReport};
+pub use prep_leaks::{LeakLevel, LeakReport, MIN_ITEMS as MIN_TEST_ITEMS};
 pub use prep_steps::{
     Expand, FailedRun, PathSummary, Preview, PreviewColumn, RememberedOptions, RemovedFiles, Verify,
 };
 pub use prep_trust::{Identity, ReadLog, Recipient, SealError, reports_of, sign};
 pub use prepared::{
     PreparedData, PreparedState, damaged_files, manifest, not_prepared, pipeline_change,
-    prepared_ids, replaceable_manifest,
+    pipeline_warnings, prepared_ids, replaceable_manifest,
 };
 pub use push::{PushProgress, PushResult, fetch, mirror, push, recalled_for_fetch, remote_of};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, disk_use, remove};

@@ -9,7 +9,7 @@ use prep_cache::{Digest, HistoryScope, Store};
 use prep_contents::parallel;
 use prep_core::{Context, Failure, LastRuns, Remedy, chain};
 use prep_digests::digest_of_file;
-use prep_spec::BASE_VARIANT;
+use prep_spec::{BASE_VARIANT, Diagnostics};
 use prep_steps::{
     ExaminedFiles, LISTING_FILE, MANIFEST_FILE, Manifest, ManifestError, PathSummary,
     TreeExamination, TreeState, VerifiedTree,
@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::outline::{digest_of_data, digest_of_grading, digest_of_text};
 use crate::sealed::{self, SEALED_FILE};
 use crate::settings::{Settings, prepared_dir};
+use crate::stages::load::Loader;
 
 /// Reads the manifest that the last publication wrote. Returns `None` if there is no manifest.
 ///
@@ -89,6 +90,12 @@ pub fn pipeline_change(entry: &CatalogEntry, manifest: &Manifest) -> Option<Stri
     Some(format!(
         "{changed} changed since the data were prepared: `prep why {id}{option}` shows the changes"
     ))
+}
+
+/// Returns the warnings about the pipeline of a competition, if it has no mistakes.
+pub fn pipeline_warnings(entry: &CatalogEntry, variant: &str) -> Option<Diagnostics> {
+    let pipeline = Loader::without_notes().load(entry, variant);
+    pipeline.ok()?.warnings
 }
 
 /// Returns the last runs that published into the data directory of a variant. Excludes runs into other directories.

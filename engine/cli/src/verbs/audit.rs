@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prep_app::{
     Audit, AuditReport, BUNDLE_NOT_VERIFIED, Block, BundleAudit, Catalog, Cause, LeakLevel,
-    LeakReport, OutputsAudit, PreparationOptions, Remedy, RememberedOptions, Settings, TreeAudit,
-    Verdict,
+    LeakReport, MIN_TEST_ITEMS, OutputsAudit, PreparationOptions, Remedy, RememberedOptions,
+    Settings, TreeAudit, Verdict,
 };
 use prep_core::units;
 use serde_json::json;
@@ -306,6 +306,9 @@ impl LeaksArgs {
             {
                 session.printer.warning(format!("{id}: {text}"));
             }
+            if let Some(warnings) = prep_app::pipeline_warnings(catalog.get(id)?, variant) {
+                session.printer.pipeline_warnings(&warnings);
+            }
             Ok(prep_app::leaks(
                 &catalog,
                 &session.settings,
@@ -352,8 +355,10 @@ fn text(id: &str, report: &LeakReport) -> String {
         units::count(count(LeakLevel::Note), "note"),
         units::count(report.items as u64, "test item"),
         match report.has_few_items {
-            true => ": too few to judge statistics",
-            false => "",
+            true => format!(
+                ": too few to judge statistics; use at least {MIN_TEST_ITEMS}, for example with a larger `test_size`"
+            ),
+            false => String::new(),
         },
         match report.bundle {
             true => "",

@@ -35,8 +35,8 @@ const MAY_REJECT: &str = "Its metric may reject the sample submission.";
 /// The reason for metrics of classes, and these metrics, the most usual first.
 const CLASS_METRICS: &str =
     "classes are predicted: accuracy, f1, balanced_accuracy, cohen_kappa, average_precision_at_k";
-/// The draft has a note if its test part has fewer rows than this number.
-const MIN_TEST_ROWS: f64 = 30.0;
+/// The draft has a note if its test part has fewer rows than this number, which the search for leaks needs.
+const MIN_TEST_ROWS: f64 = 50.0;
 /// A value with more characters is not used as a placeholder.
 const MAX_PLACEHOLDER: usize = 40;
 /// If one of two labels is one of these words, it is probably the label whose probability is predicted.
@@ -111,7 +111,7 @@ impl TemplateValues {
         #[allow(clippy::cast_precision_loss)] // compared with a small number
         let rows = (count as f64 * test_size).ceil();
         let note = format!(
-            "the test part has only about {rows} rows, so scores depend on chance; use more rows, or a larger `test_size`"
+            "the test part has only about {rows} rows, so scores depend on chance; a search for leaks needs at least {MIN_TEST_ROWS}; use more rows, or a larger `test_size`"
         );
         self.add_if(rows < MIN_TEST_ROWS, "few_rows", note);
         self.add("test_size", test_size.to_string());

@@ -154,11 +154,9 @@ pub(crate) fn merge(mut findings: Vec<LeakFinding>) -> Vec<LeakFinding> {
             }
             continue;
         }
-        let is_similar = |one: &&LeakFinding| {
-            let own = one.fact.as_ref().is_some_and(|(_, own)| own == label);
-            own && one.detector == finding.detector
-        };
-        if merged.iter().filter(is_similar).count() < MAX_OF_DETECTOR {
+        let similar = merged.iter().filter(|one| one.detector == finding.detector);
+        let labels = similar.filter_map(|one| Some(&one.fact.as_ref()?.1));
+        if labels.filter(|own| *own == label).count() < MAX_OF_DETECTOR {
             merged.push(finding);
         }
     }

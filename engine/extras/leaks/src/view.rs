@@ -109,8 +109,7 @@ impl<'a> View<'a> {
         Some((train, rows))
     }
 
-    /// Measures how much a prediction improves on the baseline, and records the p-value. `beyond` is 0 if the baseline
-    /// leaves too little unexplained.
+    /// Measures how much a prediction improves on the baseline, and records the p-value.
     pub(crate) fn measure(
         &self,
         label: &AnswerColumn,
@@ -118,11 +117,8 @@ impl<'a> View<'a> {
         prediction: &Prediction,
         tests: &mut Tests,
     ) -> Gain {
-        let mut measured = gain(targets, self.baseline(label, targets), prediction);
+        let measured = gain(targets, self.baseline(label, targets), prediction);
         tests.record(measured.p);
-        if measured.absolute < (1.0 - MAX_MEASURABLE) * measured.beyond {
-            measured.beyond = 0.0;
-        }
         measured
     }
 

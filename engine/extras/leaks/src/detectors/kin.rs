@@ -15,7 +15,7 @@ use crate::model::{Prediction, nearest_from_train, value_from_train};
 use crate::statistics::{Tests, finite};
 use crate::table::{ColumnTable, is_missing};
 use crate::text::{number, numbers_or_nan, stem};
-use crate::view::View;
+use crate::view::{MAX_MEASURABLE, View};
 use crate::world::rows_of_items;
 
 /// A relation is not examined if fewer test items than this have related training items.
@@ -59,7 +59,9 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
                     continue;
                 };
                 let measured = view.measure(label, targets, &prediction, tests);
-                if measured.beyond < MIN_VARIANCE {
+                // If the intended features explain nearly everything, the rest is too small.
+                let is_masked = measured.absolute < (1.0 - MAX_MEASURABLE) * measured.beyond;
+                if measured.beyond < MIN_VARIANCE || is_masked {
                     continue;
                 }
                 let what = format!(
