@@ -203,7 +203,7 @@ fn names_that_do_not_fit_into_the_data_directory_are_no_ids() {
     for id in ["my harbour", "#harbour", "fixed", "prep.lock"] {
         sandbox.pipeline(id, Harbour::PIPELINE);
         sandbox
-            .prep(&["run", id, "--source", "bundles"])
+            .prep(&["run", id, "--source", "."])
             .code(2)
             .stderr_has(&[
                 &format!("`{id}` is not the id of a competition"),

@@ -150,68 +150,44 @@ fn number_columns_are_doubles_even_for_integer_cells() {
 }
 
 /// A column that a query selects unchanged keeps its cells and its type, whatever else the query does with the column, as
-/// rows of a DataFrame do when they are filtered, sorted or merged.
+/// columns of a DataFrame do when rows are filtered, sorted or merged.
 #[test]
 fn selected_columns_keep_their_type_in_all_clauses() {
     let table = "id,label\n10,1\n2,2.50\n100,3\n9,4\n";
-    for column in ["inferred", "number"] {
-        for (query, json) in [
-            ("SELECT id, label FROM t", [10, 2, 100, 9]),
-            (
-                "SELECT id, label FROM t WHERE id IS NOT NULL AND label IS NOT NULL",
-                [10, 2, 100, 9],
-            ),
-            (
-                "SELECT * FROM t ORDER BY CAST(id AS DOUBLE), label",
-                [2, 9, 10, 100],
-            ),
-            (
-                "SELECT t.id, t.label FROM t JOIN t AS u ON u.id = t.id AND u.label = t.label",
-                [10, 2, 100, 9],
-            ),
-            (
-                "SELECT id, label FROM (SELECT *, count(*) OVER (PARTITION BY id, label) AS n FROM t) WHERE n = 1",
-                [10, 2, 100, 9],
-            ),
-            (
-                "SELECT id, label FROM t WHERE EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.id AND u.label = t.label)",
-                [10, 2, 100, 9],
-            ),
-            (
-                "SELECT id, CASE WHEN id = label THEN NULL END AS x, label FROM t LIMIT 4",
-                [10, 2, 100, 9],
-            ),
-        ] {
-            let sandbox = sandbox(&format!("id: {column}, label: {column}"), table, query);
-            let pipeline =
-                std::fs::read_to_string(sandbox.path(format!("pipelines/{ID}/pipeline.yaml")));
-            let pipeline =
-                pipeline.expect("the pipeline") + "  out.json: SELECT id, label FROM u\n";
-            let pipeline = pipeline.replace("public:", &format!("  u: {query}\npublic:"));
-            sandbox.pipeline(ID, &pipeline);
-            sandbox.run_and_count_steps(ID);
-            let read = |name: &str| {
-                std::fs::read_to_string(sandbox.prepared(ID).join("public").join(name))
-            };
-            let found: serde_json::Value =
-                serde_json::from_str(&read("out.json").expect("JSON")).expect("JSON");
-            let ids: Vec<&serde_json::Value> = found
-                .as_array()
-                .expect("a list")
-                .iter()
-                .map(|row| &row["id"])
-                .collect();
-            assert_eq!(
-                ids,
-                json.map(serde_json::Value::from).each_ref(),
-                "{column}: {query}"
-            );
-            let printed = read("out.csv").expect("the output");
-            assert!(
-                printed.contains("2.5\n") && !printed.contains("10.0"),
-                "{query}: {printed}"
-            );
-        }
+    let same = "t AS u WHERE u.id = t.id AND u.label = t.label";
+    let queries = [
+        "SELECT id, label FROM t".to_owned(),
+        "SELECT id, label FROM t WHERE id IS NOT NULL AND label IS NOT NULL".to_owned(),
+        "SELECT id, label FROM t ORDER BY label IS NULL, _row".to_owned(),
+        "SELECT t.id, t.label FROM t JOIN t AS u ON u.id = t.id AND u.label = t.label".to_owned(),
+        format!("SELECT id, label FROM t WHERE EXISTS (SELECT 1 FROM {same})"),
+        "SELECT id, label FROM (SELECT *, count(*) OVER (PARTITION BY id, label) AS n FROM t) WHERE n = 1".to_owned(),
+        "SELECT id, label FROM (SELECT id, id = label AS x, label FROM t) WHERE NOT x".to_owned(),
+    ];
+    for (column, query) in ["inferred", "number"]
+        .into_iter()
+        .flat_map(|column| queries.iter().map(move |query| (column, query)))
+    {
+        let columns = format!("id: {column}, label: {column}");
+        let sandbox = sandbox(&columns, table, query);
+        let pipeline = format!(
+            "name: Ledger\ncategory: Tabular\nbundle: {{ kaggle: ledger }}\n\
+             tables:\n  t: {{ read: t.csv, columns: {{ {columns} }} }}\n  u: {query}\n\
+             public:\n  out.csv: {query}\n  out.json: SELECT * FROM u\n"
+        );
+        sandbox.pipeline(ID, &pipeline);
+        sandbox.run_and_count_steps(ID);
+        let read = |name: &str| {
+            let path = sandbox.prepared(ID).join("public").join(name);
+            std::fs::read_to_string(path).expect("the output")
+        };
+        assert_eq!(
+            read("out.csv"),
+            "id,label\n10,1.0\n2,2.5\n100,3.0\n9,4.0\n",
+            "{query}"
+        );
+        let objects = r#"[{"id": 10, "label": 1.0}, {"id": 2, "label": 2.5}, {"id": 100, "label": 3.0}, {"id": 9, "label": 4.0}]"#;
+        assert_eq!(read("out.json").trim_end(), objects, "{query}");
     }
 }
 
