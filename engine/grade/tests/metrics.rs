@@ -189,3 +189,32 @@ fn sort_orders_match_pandas() {
         assert_eq!(order, expected, "{} keys", keys.len());
     }
 }
+
+/// The scores are those of `merge`, and of the rows that `isin` selects, in pandas 2.2.3.
+#[test]
+fn missing_identifiers_are_equal_in_merges() {
+    for (rule, answers, submission, expected) in [
+        ("join", "1,1\n,2\n3,3\n", "3,3\n,7\n1,1\n", 5.0 / 3.0),
+        ("join", "a,1\n,2\nc,3\n", "c,3\n,7\na,1\n", 5.0 / 3.0),
+        (
+            "drop_unknown",
+            "1,1\n,2\n3,3\n",
+            "1,1\n,9\n3,3\n5,1\n",
+            7.0 / 3.0,
+        ),
+        (
+            "drop_unknown",
+            "a,1\n,2\nc,3\n",
+            "a,1\n,9\nc,3\nd,1\n",
+            7.0 / 3.0,
+        ),
+    ] {
+        let section =
+            json!({ "rules": [{ rule: "id" }], "metric": { "mean_absolute_error": "y" } });
+        let [answers, submission] = [answers, submission].map(|rows| format!("id,y\n{rows}"));
+        match grade(&Grader::parse(&section).unwrap(), &answers, &submission) {
+            GradeOutcome::Score { value, .. } => assert_eq!(value, expected, "{rule}: {answers}"),
+            GradeOutcome::Invalid(refusal) => panic!("{rule}: {answers}: {refusal}"),
+        }
+    }
+}

@@ -10,7 +10,7 @@ use crate::refusal::{Refusal, RefusalKind, RowPolicy, count};
 use crate::spec::definition::{Definition, column, optional};
 use crate::table::column::GradedColumn;
 use crate::table::key;
-use crate::table::key::{Identifier, first_difference, key};
+use crate::table::key::{Identifier, first_difference, key, merge_key};
 use crate::table::pair::Pair;
 use crate::table::sort::{sort_both, sort_positions};
 use crate::table::threads::both;
@@ -270,7 +270,7 @@ impl Join {
         let mut next = vec![END; submission.len()];
         for (row, position) in (0..submission.len()).zip(0u32..) {
             let (_, last) = places
-                .entry(key(&submission, row))
+                .entry(merge_key(&submission, row))
                 .or_insert((position, position));
             if *last != position
                 && let Some(next) = next.get_mut(*last as usize)
@@ -284,7 +284,9 @@ impl Join {
             after.filter(|after| *after != END)
         };
         let rows_of = |row: usize| {
-            let first = places.get(&key(&answers, row)).map(|(first, _)| *first);
+            let first = places
+                .get(&merge_key(&answers, row))
+                .map(|(first, _)| *first);
             std::iter::successors(first, |position| after(*position))
         };
         let mut pairs = 0;

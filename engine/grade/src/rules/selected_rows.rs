@@ -9,7 +9,7 @@ use super::kind::{Rule, RuleKind};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::spec::definition::{Definition, column, columns, optional, required};
 use crate::table::column::CellValue;
-use crate::table::key::key;
+use crate::table::key::{key, merge_key};
 use crate::table::numbers::{ColumnSelection, number};
 use crate::table::pair::Pair;
 use crate::table::sort::sort_positions;
@@ -212,7 +212,7 @@ impl Rule for DropMissing {
 pub(super) const DROP_UNKNOWN: RuleKind = RuleKind::new::<DropUnknown>(Definition {
     name: "drop_unknown",
     summary: "Drops the submission's rows whose identifier is not in the answers.",
-    details: "Identifiers are compared as in `same_ids`.",
+    details: "Identifiers are compared as in `same_ids`, but missing identifiers are equal.",
     source: "pandas.Series.isin",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of identifiers.")],
@@ -231,10 +231,12 @@ impl Rule for DropUnknown {
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let (answers, submission) = pair.both(&self.column)?;
-        let known: HashSet<_> = (0..answers.len()).map(|row| key(&answers, row)).collect();
+        let known: HashSet<_> = (0..answers.len())
+            .map(|row| merge_key(&answers, row))
+            .collect();
         let kept: Vec<u32> = (0u32..)
             .take(submission.len())
-            .filter(|row| known.contains(&key(&submission, *row as usize)))
+            .filter(|row| known.contains(&merge_key(&submission, *row as usize)))
             .collect();
         pair.submission.select(kept);
         Ok(())

@@ -19,7 +19,7 @@ pub enum Identifier<'a> {
     Integer(i128),
     Number(Bits),
     Text(&'a str),
-    /// A missing cell in a column of text. In a set, these cells are equal, because pandas uses one object for all of them.
+    /// A missing cell in a column of text, or of a merge. In a set, these cells are equal, because pandas uses one object for all of them.
     MissingText,
     /// A missing cell in a column of numbers. Like NaN, it must not equal another missing cell. Therefore it contains the
     /// number of its row.
@@ -62,6 +62,14 @@ pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
         CellValue::Missing => {
             Identifier::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8))
         }
+    }
+}
+
+/// Same as [`key`], but all missing cells are equal, as in `merge` and `isin` of pandas.
+pub fn merge_key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
+    match key(column, position) {
+        Identifier::Missing(_) => Identifier::MissingText,
+        other => other,
     }
 }
 
