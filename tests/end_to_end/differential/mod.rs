@@ -4,6 +4,7 @@
 mod columns;
 mod documents;
 mod draws;
+mod parquet;
 mod splits;
 
 use serde_json::Value;

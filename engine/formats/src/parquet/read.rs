@@ -31,6 +31,9 @@ const MAX_ROWS: u64 = 1 << 24;
 /// Number of additional rows that each byte of a file allows. A run of identical values takes only a few bytes.
 const ROWS_PER_BYTE: u64 = 1000;
 
+/// Number of rows in a batch if this module searches a column.
+const BATCH_ROWS: usize = 8192;
+
 /// An open file. Its footer is in memory. [`ParquetTable::batches`] reads its data.
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
@@ -123,6 +126,27 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         });
         let sizes = wanted.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
         sizes.sum()
+    }
+
+    /// Returns whether a cell of the column `name` is missing. Reads the column if the footer does not state this.
+    ///
+    /// # Errors
+    /// [`ParquetError::UnknownColumn`], or an error if a page is damaged or too large.
+    pub fn has_missing(&self, name: &str) -> Result<bool, ParquetError> {
+        let groups = self.metadata.metadata().row_groups().iter();
+        let chunks = groups.flat_map(|group| group.columns());
+        let own = chunks.filter(|chunk| chunk.column_path().string() == name);
+        let counts = own.map(|chunk| chunk.statistics()?.null_count_opt());
+        let stated: Option<u64> = counts.sum();
+        if let Some(count) = stated {
+            return Ok(count > 0);
+        }
+        for batch in self.batches(Some(&[name]), None, BATCH_ROWS)? {
+            if batch?.columns().iter().any(|cells| cells.null_count() > 0) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Reads `columns` in the given order, or all columns, in batches of at most `batch_rows` rows.

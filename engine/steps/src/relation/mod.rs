@@ -21,6 +21,7 @@ use prep_sql::Relation;
 pub(crate) use array::element_type;
 pub(crate) use listing::for_each_file;
 pub(crate) use listing::listing_schema;
+pub(crate) use parquet::plain;
 pub(crate) use prep_sql::RowForm;
 pub(crate) use query::{query_rows_as_text, query_values, single_number, single_value};
 pub(crate) use run::{QueryRun, RunningQuery, columns_by_table, query_memory};

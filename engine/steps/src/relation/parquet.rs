@@ -189,7 +189,7 @@ impl ParquetRelation {
 }
 
 /// Returns the type that queries see. Strings in any Arrow encoding are `Utf8`.
-fn plain(data_type: &DataType) -> DataType {
+pub(crate) fn plain(data_type: &DataType) -> DataType {
     match data_type {
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
         DataType::Dictionary(_, value) => plain(value),

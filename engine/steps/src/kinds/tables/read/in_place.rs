@@ -4,13 +4,14 @@ use prep_core::{Context, StepError};
 use prep_formats::npy::NpyArray;
 use prep_formats::pandas::{ColumnType, Schema};
 use prep_formats::parquet::ParquetTable;
+use prep_spec::model::ColumnKind;
 use prep_spec::words::{CellContent, Word};
 use prep_sql::{RECORD_COLUMN, VALUE_COLUMN};
 
 use super::{ReadFormat, ReadSpec, check_columns, extracted, failed};
 use crate::emit::column_type;
 use crate::limits::limits;
-use crate::relation::element_type;
+use crate::relation::{element_type, plain};
 use crate::value::{ContentRef, Opener, TableStorage, TableValue, column};
 
 pub(super) const PARQUET: ReadFormat = ReadFormat {
@@ -50,7 +51,25 @@ fn read_parquet(
         .collect();
     let bytes = table.decoded_bytes(&names);
     let object = *content.base();
-    Ok(declared.table(schema, TableStorage::Parquet { object }, bytes))
+    let mut doubles = Vec::new();
+    for (index, field) in table.schema().fields().iter().enumerate() {
+        let mut declared = read.columns.iter();
+        let declared = declared.find(|column| column.name.value == *field.name());
+        let is_inferred = declared.is_none_or(|column| column.kind == ColumnKind::Inferred);
+        // pandas reads integers as doubles if a cell is missing.
+        if is_inferred
+            && field.is_nullable()
+            && plain(field.data_type()).is_integer()
+            && table
+                .has_missing(field.name())
+                .map_err(|cause| failed(read, cause))?
+        {
+            doubles.push(index);
+        }
+    }
+    let mut read = declared.table(schema, TableStorage::Parquet { object }, bytes);
+    read.numbers.extend(doubles);
+    Ok(read)
 }
 
 pub(super) const NPY: ReadFormat = ReadFormat {

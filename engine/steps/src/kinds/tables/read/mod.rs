@@ -72,11 +72,10 @@ pub(crate) const KIND: StepKind = StepKind {
     },
     step: |declaration, _| {
         let read = ReadSpec::declared(declaration)?;
-        // Version 5 changed the results of the dialect `ujson` for unusual input.
-        let version = match read.dialect {
-            ReadDialect::Ujson => 5,
-            ReadDialect::Python | ReadDialect::Dataframe => 4,
-        };
+        // Version 5 changed the results of the dialect `ujson` for unusual input, and of Parquet files with missing integers.
+        let is_parquet = read.format.word.name == in_place::PARQUET.word.name;
+        let has_changed = is_parquet || read.dialect == ReadDialect::Ujson;
+        let version = if has_changed { 5 } else { 4 };
         let function = FunctionStep::new("read", version, read.params(), move |context, inputs| {
             let tree = only_tree(context, inputs)?;
             let content = file_content(&tree, &read.path, "read")?;
