@@ -109,10 +109,8 @@ pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = 
         *groups.entry(group).or_default().entry(label).or_default() += 1;
         total += 1;
     }
-    let right: usize = groups
-        .values()
-        .filter_map(|labels| labels.values().max())
-        .sum();
+    let most = groups.values().filter_map(|labels| labels.values().max());
+    let right: usize = most.sum();
     right as f64 / total.max(1) as f64
 }
 

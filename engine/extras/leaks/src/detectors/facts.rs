@@ -58,6 +58,8 @@ const MIN_EXAMINED: f64 = 0.8;
 
 /// If a single value explains at least this fraction of the variance of the answers, the value is a risk.
 const MAX_SINGLE: f64 = 0.97;
+/// Same as [`MAX_SINGLE`], for a feature of content.
+const MAX_SINGLE_LOOK: f64 = 0.99;
 
 /// Returns a note if the intended features nearly determine the answers, so that other facts add nothing. If a
 /// single feature nearly determines the answers, and no leak was found, the finding is a risk instead of a note.
@@ -87,8 +89,11 @@ fn masked(
     });
     let strongest = skills.max_by(|one, other| one.0.total_cmp(&other.0));
     // A picture or a sound may show the answer, but a value probably results from it.
-    let is_value = |(most, key): (f64, &FactKey)| most >= MAX_SINGLE && key.0 != Channel::Look;
-    let is_single = strongest.is_some_and(is_value);
+    let limit = |key: &FactKey| match key.0 {
+        Channel::Look => MAX_SINGLE_LOOK,
+        _ => MAX_SINGLE,
+    };
+    let is_single = strongest.is_some_and(|(most, key)| most >= limit(key));
     if skill < MAX_MEASURABLE && !is_single {
         return None;
     }

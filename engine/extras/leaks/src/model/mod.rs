@@ -168,10 +168,8 @@ fn solved(mut system: LinearSystem) -> [f64; WIDTH] {
 fn one_sided(differences: &[f64]) -> f64 {
     let count = differences.len() as f64;
     let mean = mean(differences);
-    let squares = differences
-        .iter()
-        .map(|one| (one - mean).powi(2))
-        .sum::<f64>();
+    let squares = differences.iter().map(|one| (one - mean).powi(2));
+    let squares: f64 = squares.sum();
     let freedom = (count - 1.0).max(1.0);
     let deviation = (squares / freedom).sqrt() / count.sqrt();
     if deviation <= 0.0 || mean <= 0.0 {
