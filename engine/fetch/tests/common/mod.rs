@@ -18,7 +18,10 @@ pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 pub const ID: &str = "spooky-author-identification";
 
-/// Returns random bytes that begin like a zip archive.
+/// Length of the record at the end of a zip archive.
+const END_RECORD: usize = 22;
+
+/// Returns random bytes with the first and the last record of a zip archive without members.
 pub fn content(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes: Vec<u8> = std::iter::repeat_with(|| {
@@ -30,6 +33,10 @@ pub fn content(length: usize, seed: u64) -> Vec<u8> {
     .take(length)
     .collect();
     bytes[..4].copy_from_slice(b"PK\x03\x04");
+    let end = length - END_RECORD;
+    bytes[end..].fill(0);
+    bytes[end..end + 4].copy_from_slice(b"PK\x05\x06");
+    bytes[end + 16..end + 20].copy_from_slice(&(end as u32).to_le_bytes());
     bytes
 }
 
