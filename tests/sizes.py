@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Maximum number of code lines of each extra.
 BUDGETS = {
-    "leaks": 8_150,
+    "leaks": 8_177,
     "remote": 3_226,
     "report": 2_712,
     "draft": 2_854,

@@ -59,9 +59,9 @@ pub struct LeakFinding {
     /// The reason why the pipeline accepts the finding. `None` if the pipeline does not accept it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
-    /// The fact and the answer column, if the finding is about a single fact.
+    /// The channel of the fact, the fact, and the answer column, if the finding is about a single fact.
     #[serde(skip)]
-    fact: Option<(String, String)>,
+    fact: Option<(Channel, String, String)>,
 }
 
 impl LeakFinding {
@@ -88,9 +88,17 @@ impl LeakFinding {
     /// Adds the fact and the answer column that the finding is about.
     #[must_use]
     pub(crate) fn about(mut self, channel: Channel, fact: &str, label: &str) -> LeakFinding {
-        self.fact = Some((fact.to_owned(), label.to_owned()));
-        if channel == Channel::Code && self.level > LeakLevel::Note {
-            self.advice = "replace the codes with new random ones, or leave them out";
+        self.fact = Some((channel, fact.to_owned(), label.to_owned()));
+        match channel {
+            _ if self.level == LeakLevel::Note => {}
+            Channel::Code => {
+                self.advice = "replace the codes with new random ones, or leave them out";
+            }
+            Channel::Missing => {
+                self.advice =
+                    "remove the column, or fill its missing cells, independently of the answer";
+            }
+            _ => {}
         }
         self
     }
@@ -98,7 +106,7 @@ impl LeakFinding {
     /// Returns the answer column, and the column, file or ids that reveal it. Two findings with the same result have the
     /// same cause. Returns `None` if the finding is not about a single fact.
     fn cause(&self) -> Option<(&str, &str, Vec<&str>)> {
-        let (fact, label) = self.fact.as_ref()?;
+        let (_, fact, label) = self.fact.as_ref()?;
         let is_place = |word: &&str| *word == "ids" || word.contains(['`', '.', '/']);
         let kind = match self.detector {
             "cells" | "groups" | "neighbours" => "column",
@@ -106,6 +114,23 @@ impl LeakFinding {
             other => other,
         };
         Some((label, kind, fact.split(' ').filter(is_place).collect()))
+    }
+
+    /// Returns the column and the file whose missing cells the finding is about. Returns only the file if the finding is about
+    /// their number in a row. Empty for other findings.
+    fn gaps(&self) -> Vec<&str> {
+        let is_about = matches!(self.fact, Some((Channel::Missing, ..)));
+        let cause = self.cause().filter(|_| is_about);
+        cause.map_or(Vec::new(), |(.., places)| places)
+    }
+
+    /// Returns whether another finding has the same cause. The number of missing cells in a row results from the columns
+    /// that lack cells.
+    fn explains(&self, other: &LeakFinding) -> bool {
+        let (own, others) = (self.gaps(), other.gaps());
+        let is_part = !others.is_empty() && others.iter().all(|place| own.contains(place));
+        let label = |one: &LeakFinding| one.cause().map(|(label, ..)| label.to_owned());
+        self.cause() == other.cause() || is_part && label(self) == label(other)
     }
 
     #[must_use]
@@ -135,19 +160,19 @@ const MAX_OF_DETECTOR: usize = 2;
 /// highest level, and adds one of the other facts to its evidence. Findings of equal level are expected in the order of
 /// their strength.
 pub(crate) fn merge(mut findings: Vec<LeakFinding>) -> Vec<LeakFinding> {
-    // If the values of a column or file are a leak, their spelling and order add nothing.
+    // If the values of a column or file are a leak, or the items that have a value, their spelling and order add nothing.
     findings.sort_by_key(|one| {
         let is_value = matches!(one.detector, "column" | "answers-elsewhere");
-        (Reverse(one.level), !is_value)
+        (Reverse(one.level), !is_value, Reverse(one.gaps().len()))
     });
     let mut merged: Vec<LeakFinding> = Vec::new();
     for finding in findings {
-        let Some((fact, label)) = &finding.fact else {
+        let Some((_, fact, label)) = &finding.fact else {
             merged.push(finding);
             continue;
         };
         let mut known = merged.iter_mut();
-        if let Some(same) = known.find(|one| one.cause() == finding.cause()) {
+        if let Some(same) = known.find(|one| one.explains(&finding)) {
             let is_named = same.evidence.iter().any(|line| line.starts_with(ALSO));
             if !is_named && same.fact != finding.fact {
                 same.evidence.push(format!("{ALSO}{fact}"));
@@ -155,7 +180,7 @@ pub(crate) fn merge(mut findings: Vec<LeakFinding>) -> Vec<LeakFinding> {
             continue;
         }
         let similar = merged.iter().filter(|one| one.detector == finding.detector);
-        let labels = similar.filter_map(|one| Some(&one.fact.as_ref()?.1));
+        let labels = similar.filter_map(|one| Some(&one.fact.as_ref()?.2));
         if labels.filter(|own| *own == label).count() < MAX_OF_DETECTOR {
             merged.push(finding);
         }

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Prediction, Targets, value_from_train};
-use crate::statistics::finite;
+use crate::statistics::{SplitMix, finite};
 use crate::table::{is_missing, is_mixed};
 use crate::text::number;
 
@@ -86,7 +86,8 @@ fn column_features(
     let test: Vec<Option<String>> = one.test.iter().map(normal).collect();
     let learnt: Vec<Option<String>> = learnt.iter().map(normal).collect();
     let trained: Vec<Option<String>> = one.train.iter().map(normal).collect();
-    let all = || test.iter().chain(&learnt).map(Option::as_deref);
+    let cells = [filled(&test), filled(&learnt)].concat();
+    let all = || cells.iter().copied();
     let present = all().flatten().count();
     if present < 20 {
         return Vec::new();
@@ -111,7 +112,6 @@ fn column_features(
             let codes: Vec<f64> = all().map(|cell| code(cell).unwrap_or(f64::NAN)).collect();
             features.push(binned(&codes));
         }
-        let cells: Vec<Option<&str>> = all().collect();
         let trained: Vec<Option<&str>> = trained.iter().map(Option::as_deref).collect();
         features.extend(meanings(&cells, &trained, targets, train));
         return features;
@@ -120,8 +120,20 @@ fn column_features(
     let letters = |cell: &str| cell.chars().filter(|c| c.is_alphanumeric()).count() as f64;
     let length = |cell: Option<&str>| cell.map_or(f64::NAN, letters);
     features.push(binned(&all().map(length).collect::<Vec<f64>>()));
-    features.extend(words(&all().collect::<Vec<_>>()));
+    features.extend(words(&cells));
     features
+}
+
+/// Replaces each missing cell by a random one of the others, if there are any. Then items without a cell have the same
+/// values as the other items, and a model cannot learn which items have one.
+fn filled(cells: &[Option<String>]) -> Vec<Option<&str>> {
+    let present: Vec<&str> = cells.iter().flatten().map(String::as_str).collect();
+    let mut random = SplitMix::new(0);
+    let mut draw = || present.get(random.below(present.len())).copied();
+    let cells = cells.iter();
+    cells
+        .map(|cell| cell.as_deref().or_else(&mut draw))
+        .collect()
 }
 
 fn features_of(predicted: &Prediction, width: usize) -> Vec<BinnedFeature> {
@@ -192,7 +204,7 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     columns.iter().map(|column| binned(column)).collect()
 }
 
-/// Returns the bin of each value. A missing value is in the bin of the median, where it has no effect.
+/// Returns the bin of each value. A missing value is in the bin of the median.
 fn binned(values: &[f64]) -> BinnedFeature {
     let mut sorted = finite(values);
     sorted.sort_by(f64::total_cmp);

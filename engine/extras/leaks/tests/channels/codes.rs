@@ -144,3 +144,57 @@ fn small_numbers_in_lists_are_ids() {
         }
     }
 }
+
+/// A column has values mainly for one class. For values of any kind, the finding is about their presence.
+#[test]
+fn presence_of_values_is_found_with_any_values() {
+    type Value = fn(&mut Random) -> String;
+    let values: [(&str, Value); 6] = [
+        ("one text", |_| "call".to_owned()),
+        ("few texts", |random| {
+            ["call", "mail", "visit"][random.below(3)].to_owned()
+        }),
+        ("dates", |random| {
+            format!("2025-03-{:02}", 1 + random.below(28))
+        }),
+        ("numbers", |random| random.below(900).to_string()),
+        ("codes", |random| format!("K-{:05x}", random.below(1 << 20))),
+        ("free texts", |random| {
+            let words = ["we", "asked", "the", "person", "again", "today"];
+            let words = (0..9).map(|_| words[random.below(6)]);
+            words.collect::<Vec<_>>().join(" ")
+        }),
+    ];
+    for (name, value) in values {
+        for is_leak in [true, false] {
+            let mut items = Items::new(8, is_leak);
+            let files = items.tables("contact,note,x,", &mut |items, item| {
+                let percent = [10, 90][items.shown[item]];
+                let note = ["", "5", "6"][items.random.below(3)];
+                match items.random.below(100) < percent {
+                    true => format!("{},{note},1,", value(&mut items.random)),
+                    false => format!(",{note},1,"),
+                }
+            });
+            let mut findings = items.search(&files, 1 << 30, &|_| {}).findings;
+            findings.retain(|one| one.level > LeakLevel::Note);
+            assert_eq!(
+                findings.len(),
+                usize::from(is_leak),
+                "{name}: {findings:#?}"
+            );
+            for one in findings {
+                assert!(
+                    one.what.contains("whether `contact`"),
+                    "{name}: {}",
+                    one.what
+                );
+                assert!(
+                    one.advice.contains("missing cells"),
+                    "{name}: {}",
+                    one.advice
+                );
+            }
+        }
+    }
+}
