@@ -102,7 +102,7 @@ def test_parameters_become_options() -> None:
 )
 def test_values_become_valid_options(key: str, value: object, expected: str) -> None:
     assert [*_options.command_line("run", {key: value})] == [expected]
-    subprocess.run([os.environ["PREP_BINARY"], "run", "--dry-run", "leaf-classification", expected], check=True)
+    subprocess.run([os.environ["PREP_BINARY"], "run", "--dry-run", "--no-download", "leaf-classification", expected], check=True)
 
 
 def test_word_that_is_not_in_the_table_is_an_error_with_the_allowed_words() -> None:

@@ -57,7 +57,7 @@ def fail(given: dict[str, Any]) -> None:
 # of each expected kind of reason.
 CASES: dict[str, tuple[Callable[[dict[str, Any]], object], dict[str, Any], dict[str, str]]] = {
     "not prepared": (dict, {}, {"unread": "not read yet, ", "first_run": "first run"}),
-    "missing bundle": (dict, {"source": None}, {"missing": "missing", "first_run": "first run"}),
+    "missing bundle": (dict, {"source": None, "no_download": True}, {"missing": "missing", "first_run": "first run"}),
     "up to date": (prepare, {}, {}),
     "changed pipeline": (
         change_pipeline,

@@ -17,6 +17,7 @@ OTHER_VERBS = {"cache", "config", "demo", "doctor", "pack", "pipeline", "remote"
 OTHER_FILES = {"args.rs", "jobs.rs", "lock.rs", "overview.rs", "replaced.txt", "tests.rs"}
 # Messages of modes that no function uses, and a message about the option of another program.
 UNUSED = {
+    "  x; `--json` lists all\n",
     "--replace installs the pack in place of the installed one",
     "write a report with --output DIR, or print a report with --json",
     "--for and --mount-public need --layout harbor",
