@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Maximum number of code lines of each extra.
 BUDGETS = {
     "leaks": 8_177,
-    "remote": 3_226,
+    "remote": 3_241,
     "report": 2_712,
     "draft": 2_854,
     "serve": 1_395,

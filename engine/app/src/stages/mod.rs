@@ -244,11 +244,12 @@ impl Run {
         let mut left_out = std::mem::take(&mut self.plan.left_out);
         let ended = self.run(reporter)?;
         let mut errors = record::confirm(&ended);
-        ended.wait_until_sent();
+        let is_sent = ended.wait_until_sent();
         let published = record::record(&ended, &mut errors)?;
         left_out.extend(run::left_out_while_running(&ended));
         let mut preparation = Preparation::sum_up(&ended, &published, refused, (&ids, left_out));
         preparation.fail(&errors);
+        preparation.interrupted |= !is_sent;
         ended.free();
         Ok(preparation)
     }

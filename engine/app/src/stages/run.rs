@@ -167,11 +167,10 @@ impl Ended {
         self.cancel.is_cancelled() && is_unfinished(&self.report)
     }
 
-    /// Waits until all results are sent to the remote, or rejected by it.
-    pub(crate) fn wait_until_sent(&self) {
-        if let Some(link) = &self.task.settings.remote {
-            link.finish(|| self.cancel.is_cancelled());
-        }
+    /// Waits until all results are sent to the remote, or rejected by it. Returns false if the run was stopped before.
+    pub(crate) fn wait_until_sent(&self) -> bool {
+        let link = self.task.settings.remote.as_ref();
+        link.is_none_or(|link| link.finish(|| self.cancel.is_cancelled()))
     }
 
     /// Frees the memory of the plan in a separate thread, because this takes a noticeable time for many competitions.

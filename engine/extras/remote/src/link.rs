@@ -76,6 +76,8 @@ pub(crate) struct Inner {
     pub(crate) present: Mutex<HashSet<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
+    /// Whether a job of the queue was stopped.
+    pub(crate) was_stopped: AtomicBool,
     /// The cache that stores the highest serial number of each source.
     memory: OnceLock<Store>,
 }
@@ -154,6 +156,7 @@ impl Link {
             present: Mutex::default(),
             queue: Queue::default(),
             mirror,
+            was_stopped: AtomicBool::new(false),
             memory: OnceLock::new(),
         };
         Ok(Link(Arc::new(inner)))

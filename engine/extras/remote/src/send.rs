@@ -267,12 +267,13 @@ impl Queue {
         self.released.notify_all();
     }
 
-    /// Waits until there are no jobs, or until `stop` returns true.
-    pub(crate) fn wait(&self, stop: impl Fn() -> bool) {
+    /// Waits until there are no jobs, or until `stop` returns true. Returns whether there are no jobs.
+    pub(crate) fn wait(&self, stop: impl Fn() -> bool) -> bool {
         let mut pending = self.pending.lock();
         while pending.jobs > 0 && !stop() {
             self.released.wait_for(&mut pending, STOP_CHECK_INTERVAL);
         }
+        pending.jobs == 0
     }
 }
 

@@ -7,9 +7,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use prep_cache::{Content, Digest, Offer, Store, StoreError};
+use prep_core::Remedy;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::error::RemoteError;
@@ -79,9 +81,19 @@ impl Link {
         self.enqueue(Job::Source { name, content });
     }
 
-    /// Waits until all jobs were sent or have failed, or until `stop` returns true.
-    pub fn finish(&self, stop: impl Fn() -> bool) {
-        self.inner().queue.wait(stop);
+    /// Waits until all jobs were sent or have failed, or until `stop` returns true. If a job was stopped, reports this and
+    /// returns false.
+    pub fn finish(&self, stop: impl Fn() -> bool) -> bool {
+        let inner = self.inner();
+        let is_done = inner.queue.wait(stop) && !inner.was_stopped.load(Ordering::Relaxed);
+        if !is_done {
+            let message = format!(
+                "stopped before all results were sent to the remote {}; results stay on this machine",
+                inner.remote.name()
+            );
+            inner.report(message, Some(Remedy::SendLater));
+        }
+        is_done
     }
 
     /// Sends a result immediately.
@@ -122,6 +134,8 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
                     }
                 };
                 if let Err(error) = sent {
+                    let is_stopped = matches!(error, RemoteError::Stopped);
+                    inner.was_stopped.fetch_or(is_stopped, Ordering::Relaxed);
                     inner.report_error(&error, true);
                 }
             }

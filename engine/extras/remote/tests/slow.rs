@@ -3,8 +3,8 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use object_store::ObjectStore;
@@ -162,4 +162,47 @@ fn a_cancellation_ends_an_upload() {
     assert!(stopped.elapsed() < Duration::from_secs(3));
     let listed = futures::executor::block_on_stream(inner.list(None));
     assert_eq!(listed.count(), 0);
+}
+
+/// A run that is stopped while it sends results reports that they stay on this machine.
+#[test]
+fn stopped_jobs_are_reported() {
+    for delay in [None, Some(Duration::from_millis(500))] {
+        let slow = ThrottledStore::new(
+            InMemory::new(),
+            ThrottleConfig {
+                wait_put_per_call: Duration::from_secs(60),
+                ..ThrottleConfig::default()
+            },
+        );
+        let key = SigningKey::generate("a").unwrap();
+        let remote = Remote::with_store(Arc::new(slow), "memory", Some(key), &[]);
+        let warnings = Arc::new(Mutex::new(Vec::new()));
+        let sink = warnings.clone();
+        let sink = move |warning: &LinkWarning| sink.lock().unwrap().push(warning.message.clone());
+        let link = Link::with_remote(remote, true, Arc::new(sink)).unwrap();
+        let cancel = Cancel::default();
+        link.stop_with(&cancel);
+        assert!(link.finish(|| false), "there are no jobs yet");
+        let content = Content {
+            digest: Digest::of_bytes(b"x"),
+            bytes: 1,
+            md5: None,
+            sha256: None,
+        };
+        link.offer_source("c", &content);
+        std::thread::sleep(Duration::from_millis(100));
+        cancel.cancel();
+        // If the run waits late, the job has already ended.
+        delay.into_iter().for_each(std::thread::sleep);
+        assert!(!link.finish(|| cancel.is_cancelled()));
+        let warnings = warnings.lock().unwrap();
+        let [warning] = warnings.as_slice() else {
+            panic!("{warnings:?}");
+        };
+        assert!(
+            warning.contains("results stay on this machine"),
+            "{warning}"
+        );
+    }
 }
